@@ -1,0 +1,220 @@
+"""The one corpus type: immutable, in memory, the same for every method."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+
+from bayestopics.problems import InputError
+
+FINGERPRINT_VERSION = b"bayestopics corpus 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents as bags of words. Build one with `from_counts`, `from_sparse`, `from_gensim` or a reader.
+
+    Tokens are sorted by document and, within a document, by term; their order carries no information.
+    """
+
+    documents: np.ndarray  # int32[N]: the document of each token
+    terms: np.ndarray  # int32[N]: the term of each token
+    document_count: int
+    vocabulary: tuple[str, ...]
+    labels: tuple[str, ...] | None = None  # one a document, where known
+    name: str = field(default="corpus", compare=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.documents, self.terms):
+            array.flags.writeable = False
+
+    # -- building -------------------------------------------------------------------------------
+
+    @classmethod
+    def from_counts(
+        cls,
+        documents: np.ndarray,
+        terms: np.ndarray,
+        counts: np.ndarray,
+        *,
+        document_count: int,
+        vocabulary: Sequence[str] | None = None,
+        term_count: int | None = None,
+        labels: Sequence[str] | None = None,
+        name: str = "corpus",
+    ) -> Corpus:
+        """From (document, term, count) triples in any order; repeated pairs add up, zero counts vanish."""
+        if vocabulary is None:
+            largest = int(terms.max()) + 1 if len(terms) else 0
+            vocabulary = [str(term) for term in range(largest if term_count is None else term_count)]
+        _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
+        if labels is not None and len(labels) != document_count:
+            raise InputError(f"{name}: {len(labels)} labels for {document_count} documents")
+        order = np.lexsort((terms, documents))
+        repeats = np.asarray(counts, np.int64)[order]
+        return cls(
+            documents=np.repeat(np.asarray(documents, np.int32)[order], repeats),
+            terms=np.repeat(np.asarray(terms, np.int32)[order], repeats),
+            document_count=int(document_count),
+            vocabulary=tuple(vocabulary),
+            labels=None if labels is None else tuple(labels),
+            name=name,
+        )
+
+    @classmethod
+    def from_sparse(
+        cls,
+        matrix: Any,
+        vocabulary: Sequence[str] | None = None,
+        labels: Sequence[str] | None = None,
+        name: str = "corpus",
+    ) -> Corpus:
+        """From a documents x terms matrix of counts: scipy sparse, scikit-learn's CountVectorizer, or dense."""
+        coordinates = sparse.coo_array(matrix)
+        counts = np.asarray(coordinates.data)
+        if not np.all(np.isfinite(counts)) or np.any(counts != np.floor(counts)):
+            raise InputError(f"{name}: the matrix has counts that are not whole numbers")
+        if vocabulary is not None and len(vocabulary) != coordinates.shape[1]:
+            raise InputError(
+                f"{name}: the vocabulary has {len(vocabulary)} terms, the matrix {coordinates.shape[1]} columns"
+            )
+        rows, columns = coordinates.coords
+        return cls.from_counts(
+            rows,
+            columns,
+            counts.astype(np.int64),
+            document_count=coordinates.shape[0],
+            vocabulary=vocabulary,
+            term_count=coordinates.shape[1],
+            labels=labels,
+            name=name,
+        )
+
+    @classmethod
+    def from_gensim(
+        cls,
+        bags: Iterable[Iterable[tuple[int, int]]],
+        id2word: Any = None,
+        labels: Sequence[str] | None = None,
+        name: str = "corpus",
+    ) -> Corpus:
+        """From gensim's bags of words (lists of (term id, count)) and, if given, its dictionary."""
+        pairs = [(d, term, count) for d, bag in enumerate(bag_list := list(bags)) for term, count in bag]
+        triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3)
+        if np.any(triples != np.floor(triples)):
+            raise InputError(f"{name}: the bags have counts that are not whole numbers")
+        documents, terms, counts = triples.astype(np.int64).T
+        vocabulary = None
+        if id2word is not None:
+            vocabulary = [id2word[term] for term in range(len(id2word))]
+        return cls.from_counts(
+            documents,
+            terms,
+            counts,
+            document_count=len(bag_list),
+            vocabulary=vocabulary,
+            labels=labels,
+            name=name,
+        )
+
+    # -- sizes ----------------------------------------------------------------------------------
+
+    @property
+    def term_count(self) -> int:
+        return len(self.vocabulary)
+
+    @property
+    def token_count(self) -> int:
+        return len(self.terms)
+
+    @property
+    def nonzero_count(self) -> int:
+        return int(self.counts.nnz)
+
+    @property
+    def empty_documents(self) -> int:
+        return int(np.sum(self.document_lengths == 0))
+
+    @cached_property
+    def document_lengths(self) -> np.ndarray:
+        return np.bincount(self.documents, minlength=self.document_count).astype(np.int64)
+
+    @cached_property
+    def document_offsets(self) -> np.ndarray:
+        """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
+        return np.concatenate(([0], np.cumsum(self.document_lengths)))
+
+    # -- counts ---------------------------------------------------------------------------------
+
+    @cached_property
+    def counts(self) -> sparse.csr_array:
+        """Documents x terms, CSR, with sorted indices."""
+        ones = np.ones(self.token_count, np.int32)
+        shape = (self.document_count, self.term_count)
+        matrix = sparse.csr_array((ones, (self.documents, self.terms)), shape=shape)
+        matrix.sum_duplicates()
+        return matrix
+
+    def triples(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(document, term, count), sorted by document, then term."""
+        counts = self.counts
+        documents = np.repeat(np.arange(self.document_count), np.diff(counts.indptr))
+        return documents.astype(np.int64), counts.indices.astype(np.int64), counts.data.astype(np.int64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 over the vocabulary, the number of documents and the sorted (document, term, count) triples."""
+        digest = hashlib.sha256(FINGERPRINT_VERSION)
+        for text in self.vocabulary:
+            encoded = text.encode()
+            digest.update(len(encoded).to_bytes(4, "little") + encoded)
+        digest.update(self.document_count.to_bytes(8, "little"))
+        digest.update(np.column_stack(self.triples()).astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    # -- derived corpora ------------------------------------------------------------------------
+
+    def select_tokens(self, keep: np.ndarray, name: str | None = None) -> Corpus:
+        """The same documents and vocabulary with only the tokens where `keep` is true."""
+        return Corpus(
+            documents=self.documents[keep],
+            terms=self.terms[keep],
+            document_count=self.document_count,
+            vocabulary=self.vocabulary,
+            labels=self.labels,
+            name=name or self.name,
+        )
+
+    def summary(self) -> dict[str, int | str]:
+        return {
+            "documents": self.document_count,
+            "terms": self.term_count,
+            "tokens": self.token_count,
+            "nonzeros": self.nonzero_count,
+            "empty_documents": self.empty_documents,
+            "fingerprint": self.fingerprint,
+        }
+
+
+def _check_triples(
+    documents: np.ndarray, terms: np.ndarray, counts: np.ndarray, document_count: int, term_count: int, name: str
+) -> None:
+    """The faults that every source shares; readers find the line of a fault before they come here."""
+    if np.any(counts < 0):
+        raise InputError(f"{name}: negative count {counts[counts < 0][0]}")
+    if len(terms) and (terms.min() < 0 or terms.max() >= term_count):
+        bad = terms[(terms < 0) | (terms >= term_count)][0]
+        raise InputError(f"{name}: term id {bad} is outside the vocabulary of {term_count} terms")
+    if len(documents) and (documents.min() < 0 or documents.max() >= document_count):
+        bad = documents[(documents < 0) | (documents >= document_count)][0]
+        raise InputError(f"{name}: document id {bad} is outside the {document_count} documents")
+    if not np.any(counts > 0):
+        raise InputError(f"{name}: the corpus is empty (no tokens)")
+    if counts.sum() > np.iinfo(np.int32).max:
+        raise InputError(f"{name}: {counts.sum()} tokens are more than the 2,147,483,647 that fit")

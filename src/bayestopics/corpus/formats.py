@@ -1,0 +1,336 @@
+"""Files of counts: LDA-C, UCI bag of words, Matrix Market, scipy sparse, and our own binary.
+
+Reading is strict. Whatever is wrong with a file is said in one line that names the file, the line and the fault.
+The fast path parses a whole file at once; only when that fails is the file read again, line by line, to find
+the first bad line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sparse
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.files import decode, read_bytes, read_lines, replacing
+from bayestopics.problems import InputError
+
+# -- vocabulary ----------------------------------------------------------------------------------
+
+
+def _vocabulary(candidates: Iterable[Path]) -> list[str] | None:
+    for path in candidates:
+        if path.is_file():
+            return [line.strip() for line in read_lines(path)]
+    return None
+
+
+def _beside(path: Path) -> list[Path]:
+    """Where the vocabulary of x.ldac may stand: x.ldac.vocab, then x.vocab (x.ldac.gz: without the .gz too)."""
+    plain = path.with_suffix("") if path.suffix == ".gz" else path
+    return [path.with_name(path.name + ".vocab"), plain.with_name(plain.name + ".vocab"), plain.with_suffix(".vocab")]
+
+
+def _term_count(path: Path, found: int | None, asked: int | None, largest: int) -> int:
+    """V: what the vocabulary or header says, else `--terms`, else the largest id + 1."""
+    if found is not None and asked is not None and found != asked:
+        raise InputError(f"{path}: --terms {asked} disagrees with the {found} terms of the vocabulary or header")
+    return found if found is not None else asked if asked is not None else largest + 1
+
+
+# -- LDA-C ---------------------------------------------------------------------------------------
+
+
+def read_ldac(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
+    """Blei's lda-c: a line a document, `n id:count id:count ...`, ids from 0."""
+    vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
+    found = None if vocabulary is None else len(vocabulary)
+    limit = _term_count(path, found, terms, np.iinfo(np.int32).max - 1)
+    lines = read_lines(path)
+    rows = [_ldac_line(path, number, line, limit) for number, line in enumerate(lines, 1)]
+    lengths = [len(row) for row in rows]
+    pairs = np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
+    largest = int(pairs[:, 0].max()) if len(pairs) else 0
+    return Corpus.from_counts(
+        np.repeat(np.arange(len(rows)), lengths),
+        pairs[:, 0],
+        pairs[:, 1],
+        document_count=len(rows),
+        vocabulary=vocabulary,
+        term_count=_term_count(path, found, terms, largest),
+        name=str(path),
+    )
+
+
+def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
+    """int64[n, 2]: the (id, count) pairs of one document."""
+    fields = line.replace(":", " ").split()
+    try:
+        values = np.array(fields, dtype=np.int64)
+    except (ValueError, OverflowError):
+        _bad_ldac_line(path, number, line)
+    if not fields:
+        raise InputError(f"{path}: line {number}: blank line; an empty document is written as 0")
+    pairs = values[1:]
+    if line.count(":") * 2 != len(pairs):
+        _bad_ldac_line(path, number, line)
+    if values[0] * 2 != len(pairs):
+        raise InputError(f"{path}: line {number}: announces {values[0]} terms, has {len(pairs) // 2}")
+    pairs = pairs.reshape(-1, 2)
+    if len(pairs) and (pairs[:, 0].min() < 0 or pairs[:, 0].max() >= limit):
+        bad = pairs[(pairs[:, 0] < 0) | (pairs[:, 0] >= limit), 0][0]
+        raise InputError(f"{path}: line {number}: term id {bad} is outside the vocabulary of {limit} terms")
+    if np.any(pairs[:, 1] < 0):
+        raise InputError(f"{path}: line {number}: negative count {pairs[pairs[:, 1] < 0, 1][0]}")
+    return pairs
+
+
+def _bad_ldac_line(path: Path, number: int, line: str) -> NoReturn:
+    first, *pairs = line.split()
+    where = f"{path}: line {number}"
+    if not _is_integer(first):
+        raise InputError(f"{where}: the number of terms {first!r} is not a whole number")
+    for pair in pairs:
+        term, colon, count = pair.partition(":")
+        if not colon or not _is_integer(term):
+            raise InputError(f"{where}: {pair!r} is not of the form id:count")
+        if not _is_integer(count):
+            raise InputError(f"{where}: count {count!r} of term {term} is not a whole number")
+    raise InputError(f"{where}: not of the form `n id:count id:count ...`")
+
+
+def _is_integer(text: str) -> bool:
+    try:
+        return -(2**63) <= int(text) < 2**63 and text.isascii() and "_" not in text
+    except ValueError:
+        return False
+
+
+def write_ldac(corpus: Corpus, path: Path) -> None:
+    """`path`, and `path`.vocab with all V terms."""
+    counts = corpus.counts
+    with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as out:
+        for d in range(corpus.document_count):
+            row = slice(counts.indptr[d], counts.indptr[d + 1])
+            pairs = zip(counts.indices[row].tolist(), counts.data[row].tolist(), strict=True)
+            out.write(" ".join([str(row.stop - row.start), *(f"{term}:{count}" for term, count in pairs)]) + "\n")
+    write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
+
+
+def write_vocabulary(corpus: Corpus, path: Path) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text("".join(f"{term}\n" for term in corpus.vocabulary), encoding="utf-8")
+
+
+# -- triples: UCI and Matrix Market --------------------------------------------------------------
+
+
+def _read_triples(path: Path, text: str, first_line: int, documents: int, terms: int, announced: int) -> np.ndarray:
+    """int64[n, 3] of 1-based (document, term, count) lines, checked against the header."""
+    try:
+        # on_bad_lines: a line with more than three fields; a missing field is a nan, and an int64 column refuses it
+        table = pd.read_csv(
+            io.StringIO(text), sep=r"\s+", header=None, names=["d", "v", "n"], dtype=np.int64, quoting=3
+        )
+        triples = table.to_numpy() if isinstance(table.index, pd.RangeIndex) else None
+    except (ValueError, OverflowError):
+        triples = None
+    if triples is None or not _within(triples, documents, terms):
+        _bad_triple(path, text, first_line, documents, terms)
+    if len(triples) != announced:
+        raise InputError(f"{path}: the header announces {announced} entries, the body has {len(triples)}")
+    return triples
+
+
+def _within(triples: np.ndarray, documents: int, terms: int) -> bool:
+    if len(triples) == 0:
+        return True
+    return bool(
+        triples[:, :2].min() >= 1
+        and triples[:, 0].max() <= documents
+        and triples[:, 1].max() <= terms
+        and triples[:, 2].min() >= 0
+    )
+
+
+def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: int) -> NoReturn:
+    for number, line in enumerate(text.split("\n"), first_line):
+        fields = line.split()
+        if not fields:
+            continue
+        where = f"{path}: line {number}"
+        if len(fields) != 3:
+            raise InputError(f"{where}: {len(fields)} fields instead of three (document, term, count)")
+        for what, field in zip(("document id", "term id", "count"), fields, strict=True):
+            if not _is_integer(field):
+                raise InputError(f"{where}: {what} {field!r} is not a whole number")
+        document, term, count = map(int, fields)
+        if not 1 <= document <= documents:
+            raise InputError(f"{where}: document id {document} is outside 1..{documents} (ids count from 1)")
+        if not 1 <= term <= terms:
+            raise InputError(f"{where}: term id {term} is outside the vocabulary 1..{terms} (ids count from 1)")
+        if count < 0:
+            raise InputError(f"{where}: negative count {count}")
+    raise InputError(f"{path}: not a table of (document, term, count)")
+
+
+def _header_number(path: Path, number: int, text: str, what: str) -> int:
+    if not _is_integer(text) or int(text) < 0:
+        raise InputError(f"{path}: line {number}: {what} {text!r} is not a whole number")
+    return int(text)
+
+
+def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
+    """UCI bag of words: header lines D, V and the number of entries, then `document term count`, ids from 1."""
+    if vocabulary is None:
+        stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
+        vocabulary = _vocabulary([path.with_name(f"vocab.{stem}.txt")])
+    text = decode(read_bytes(path), path)
+    head = text.split("\n", 3)
+    if len(head) < 3:
+        raise InputError(f"{path}: line {len(head)}: the header of three lines (documents, terms, entries) is cut")
+    names = ("number of documents", "number of terms", "number of entries")
+    documents, header_terms, announced = (
+        _header_number(path, number, line.strip(), what)
+        for number, (line, what) in enumerate(zip(head[:3], names, strict=True), 1)
+    )
+    body = head[3] if len(head) == 4 else ""
+    return _from_triples(path, body, 4, (documents, header_terms, announced), vocabulary, terms)
+
+
+def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
+    """Matrix Market, coordinate, general, documents x terms (gensim's MmCorpus too); ids from 1."""
+    vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
+    text = decode(read_bytes(path), path)
+    banner, _, rest = text.partition("\n")
+    kind = banner.lower().split()
+    if kind[:3] != ["%%matrixmarket", "matrix", "coordinate"] or kind[3:] not in (
+        ["integer", "general"],
+        ["real", "general"],
+    ):
+        raise InputError(f"{path}: line 1: not a `%%MatrixMarket matrix coordinate integer|real general` header")
+    number = 2
+    while rest.startswith("%") or (rest and not rest.split("\n", 1)[0].strip()):
+        rest = rest.partition("\n")[2]
+        number += 1
+    sizes, _, body = rest.partition("\n")
+    if len(sizes.split()) != 3:
+        raise InputError(f"{path}: line {number}: the size line must have three numbers (documents, terms, entries)")
+    names = ("number of documents", "number of terms", "number of entries")
+    header = tuple(
+        _header_number(path, number, field, what) for field, what in zip(sizes.split(), names, strict=True)
+    )
+    if kind[3] == "real":
+        body = _whole_numbers(body)
+    return _from_triples(path, body, number + 1, header, vocabulary, terms)
+
+
+def _whole_numbers(body: str) -> str:
+    """A real matrix of counts writes 3 as 3.0 or 3.000e+00; anything else stays, and is refused later."""
+    lines = body.split("\n")
+    for i, line in enumerate(lines):
+        head, _, count = line.rstrip().rpartition(" ")
+        try:
+            value = float(count)
+        except ValueError:
+            continue
+        if value.is_integer() and abs(value) < 2**53:
+            lines[i] = f"{head} {int(value)}"
+    return "\n".join(lines)
+
+
+def _from_triples(
+    path: Path,
+    body: str,
+    first_line: int,
+    header: tuple[int, ...],
+    vocabulary: list[str] | None,
+    terms: int | None,
+) -> Corpus:
+    documents, header_terms, announced = header
+    if vocabulary is not None and len(vocabulary) != header_terms:
+        raise InputError(f"{path}: the header announces {header_terms} terms, the vocabulary has {len(vocabulary)}")
+    term_count = _term_count(path, header_terms, terms, 0)
+    triples = _read_triples(path, body, first_line, documents, term_count, announced)
+    return Corpus.from_counts(
+        triples[:, 0] - 1,
+        triples[:, 1] - 1,
+        triples[:, 2],
+        document_count=documents,
+        vocabulary=vocabulary,
+        term_count=term_count,
+        name=str(path),
+    )
+
+
+def _triples_text(corpus: Corpus) -> str:
+    documents, terms, counts = corpus.triples()
+    table = pd.DataFrame({"document": documents + 1, "term": terms + 1, "count": counts})
+    return table.to_csv(sep=" ", header=False, index=False, lineterminator="\n")
+
+
+def write_uci(corpus: Corpus, path: Path) -> None:
+    """`docword.x.txt[.gz]`, and `vocab.x.txt` beside it."""
+    stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
+    text = f"{corpus.document_count}\n{corpus.term_count}\n{corpus.nonzero_count}\n{_triples_text(corpus)}"
+    data = text.encode()
+    with replacing(path) as temporary:
+        temporary.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    write_vocabulary(corpus, path.with_name(f"vocab.{stem}.txt"))
+
+
+def write_matrix_market(corpus: Corpus, path: Path) -> None:
+    """`path`, and `path`.vocab with all V terms."""
+    head = f"%%MatrixMarket matrix coordinate integer general\n% documents x terms\n{corpus.document_count}"
+    text = f"{head} {corpus.term_count} {corpus.nonzero_count}\n{_triples_text(corpus)}"
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
+
+
+# -- binary: scipy's sparse .npz, and ours with vocabulary and labels -----------------------------
+
+
+def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
+    """A corpus of `write_binary`, or a matrix of `scipy.sparse.save_npz` (documents x terms)."""
+    read_bytes(path)  # says clearly that a file is missing
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if "format" in file:
+                matrix = sparse.load_npz(path)
+                vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
+                _term_count(path, matrix.shape[1], terms, 0)
+                return Corpus.from_sparse(matrix, vocabulary, name=str(path))
+            labels = file["labels"].tolist() if "labels" in file else None
+            corpus = Corpus.from_counts(
+                *file["triples"],
+                document_count=int(file["document_count"]),
+                vocabulary=file["vocabulary"].tolist(),
+                labels=labels,
+                name=str(file["name"]),
+            )
+    except (OSError, KeyError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: not a corpus in .npz form ({error})") from None
+    _term_count(path, corpus.term_count, terms, 0)
+    return corpus
+
+
+def write_binary(corpus: Corpus, path: Path) -> None:
+    arrays = {
+        "triples": np.array(corpus.triples()),
+        "document_count": np.array(corpus.document_count),
+        "vocabulary": np.array(corpus.vocabulary, dtype=np.str_),
+        "name": np.array(corpus.name, dtype=np.str_),
+    }
+    if corpus.labels is not None:
+        arrays["labels"] = np.array(corpus.labels, dtype=np.str_)
+    with replacing(path) as temporary, open(temporary, "wb") as out:
+        np.savez_compressed(out, **arrays)
