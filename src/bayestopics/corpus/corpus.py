@@ -105,7 +105,8 @@ class Corpus:
         name: str = "corpus",
     ) -> Corpus:
         """From gensim's bags of words (lists of (term id, count)) and, if given, its dictionary."""
-        pairs = [(d, term, count) for d, bag in enumerate(bag_list := list(bags)) for term, count in bag]
+        bags = list(bags)
+        pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
         triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3)
         if np.any(triples != np.floor(triples)):
             raise InputError(f"{name}: the bags have counts that are not whole numbers")
@@ -117,7 +118,7 @@ class Corpus:
             documents,
             terms,
             counts,
-            document_count=len(bag_list),
+            document_count=len(bags),
             vocabulary=vocabulary,
             labels=labels,
             name=name,

@@ -1,0 +1,188 @@
+"""The registry of corpora (config/corpora.yaml): find, fetch, read, check.
+
+A corpus is looked for in the cache (`data/`), then in the mirror, then at its official URL. What was parsed is
+checked, not what was downloaded: packings differ between copies of the same corpus, contents must not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bayestopics.corpus import Pruning, read_corpus, write_corpus
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.download import DownloadError, download, reachable
+from bayestopics.corpus.sources import READERS
+from bayestopics.corpus.synthetic import GENERATORS, Simulated
+from bayestopics.files import replacing
+from bayestopics.problems import InputError
+from bayestopics.seeds import generator
+
+
+class Unavailable(InputError):
+    """A registered corpus that is neither in the cache, nor in the mirror, nor within reach."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One corpus of config/corpora.yaml; workflow/schemas/corpora.schema.yaml describes the fields."""
+
+    name: str
+    title: str
+    reader: str | None = None  # how published files are read (sources.READERS)
+    files: dict[str, str] = field(default_factory=dict)  # role -> file name
+    url: str | None = None  # official folder of the files (ends in /), or one archive that has them all
+    mirror: str | None = None  # folder below the mirror
+    instructions: str | None = None  # how to get a corpus that has no single official file
+    options: dict[str, Any] = field(default_factory=dict)
+    generator: dict[str, Any] | None = None  # a simulated corpus: kind, seed and arguments
+    path: str | None = None  # a user's own file or folder
+    expected: dict[str, int | str] = field(default_factory=dict)
+    papers: list[dict[str, Any]] = field(default_factory=list)  # what the papers say of it
+    stand_in_for: str | None = None
+    licence: str = "not stated"
+    note: str = ""
+
+    def file_url(self, file: str) -> str | None:
+        if self.url is None:
+            return None
+        return self.url + file if self.url.endswith("/") else self.url
+
+
+class Registry:
+    """All entries, the cache and the mirror. `load(name)` gives the corpus, `where(name)` says from where."""
+
+    def __init__(self, config: Path | None = None, data: Path | None = None, mirror: Path | None = None) -> None:
+        config = config or default_config()
+        with open(config, encoding="utf-8") as file:
+            raw = yaml.safe_load(file)
+        self.entries = {name: Entry(name=name, **values) for name, values in raw.items()}
+        self.data = data or config.parent.parent / "data"
+        place = os.environ.get("BAYESTOPICS_MIRROR")
+        self.mirror = mirror or (Path(place) if place else None)
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self.entries:
+            raise InputError(f"unknown corpus {name!r}; registered are {', '.join(self.entries)}")
+        return self.entries[name]
+
+    def cached(self, name: str) -> Path:
+        return self.data / "corpora" / f"{name}.npz"
+
+    # -- what is there --------------------------------------------------------------------------
+
+    def where(self, names: list[str]) -> dict[str, str | None]:
+        """For each corpus: generated, package, path, cache, mirror, url, or None where it is out of reach."""
+        places = {name: self._local(self[name]) for name in names}
+        remote = {name: url for name in names if places[name] is None and (url := self[name].url)}
+        answers = reachable(remote.values()) if remote else {}
+        return {name: place or ("url" if answers.get(remote.get(name, "")) else None) for name, place in places.items()}
+
+    def _local(self, entry: Entry) -> str | None:
+        if entry.generator is not None:
+            return "generated"
+        if entry.path is not None:
+            return "path" if (self.data.parent / entry.path).exists() else None
+        if entry.reader == "package":
+            return "package"
+        if self.cached(entry.name).is_file():
+            return "cache"
+        places = [self._stored(entry, file) for file in entry.files.values()]
+        return None if None in places else "mirror" if self.mirror else "cache"
+
+    def _stored(self, entry: Entry, file: str) -> Path | None:
+        """The file in the cache or the mirror, plain or gzipped."""
+        folders = [self.data / "raw" / entry.name]
+        if self.mirror and entry.mirror:
+            folders.append(self.mirror / entry.mirror)
+        candidates = [folder / name for folder in folders for name in (file, f"{file}.gz")]
+        return next((path for path in candidates if path.is_file()), None)
+
+    def how_to_get(self, name: str) -> str:
+        entry = self[name]
+        source = entry.instructions or f"official source: {entry.url}"
+        return f"{source} - or set BAYESTOPICS_MIRROR to a folder with {entry.mirror}/{{{','.join(entry.files.values())}}}"
+
+    # -- loading --------------------------------------------------------------------------------
+
+    def load(self, name: str) -> Corpus:
+        """The corpus, checked against what is expected of it; kept in the cache for the next time."""
+        entry = self[name]
+        if entry.generator is not None:
+            return self.simulate(name).corpus
+        if entry.path is not None:
+            pruning = Pruning(**entry.options.get("pruning", {}))
+            return self._checked(entry, read_corpus(self.data.parent / entry.path, pruning=pruning))
+        if self.cached(name).is_file():
+            return self._checked(entry, read_corpus(self.cached(name)))
+        return self.fetch(name)
+
+    def fetch(self, name: str) -> Corpus:
+        """Read a published corpus from its files, wherever they are, check it, and put it into the cache."""
+        entry = self[name]
+        files = {role: self._fetch_file(entry, file) for role, file in entry.files.items()}
+        corpus = READERS[str(entry.reader)](files, entry.options)
+        corpus = self._checked(entry, dataclasses.replace(corpus, name=name))
+        write_corpus(corpus, self.cached(name))
+        return corpus
+
+    def simulate(self, name: str) -> Simulated:
+        """A simulated corpus with the parameters and assignments that made it; the entry fixes the seed."""
+        arguments = dict(self[name].generator or {})
+        kind, seed = arguments.pop("kind"), arguments.pop("seed")
+        simulated = GENERATORS[kind](**arguments, rng=generator(seed, f"corpus/{name}"))
+        corpus = self._checked(self[name], dataclasses.replace(simulated.corpus, name=name))
+        return dataclasses.replace(simulated, corpus=corpus)
+
+    def _fetch_file(self, entry: Entry, file: str) -> Path:
+        stored = self._stored(entry, file)
+        if stored is not None:
+            return stored
+        url = entry.file_url(file)
+        if url is None:
+            raise Unavailable(f"{entry.name}: not in the cache or the mirror; {self.how_to_get(entry.name)}")
+        target = self.data / "raw" / entry.name / file
+        try:
+            if url.endswith(".zip"):
+                return _extract(download(url, target.parent / Path(url).name), file, target)
+            return download(url, target)
+        except DownloadError as error:
+            raise Unavailable(f"{entry.name}: {error}; {self.how_to_get(entry.name)}") from None
+
+    def _checked(self, entry: Entry, corpus: Corpus) -> Corpus:
+        found = corpus.summary()
+        for what, expected in entry.expected.items():
+            if found[what] != expected:
+                raise InputError(f"corpus {entry.name}: {what}: expected {expected}, found {found[what]}")
+        return corpus
+
+
+def _extract(archive: Path, file: str, target: Path) -> Path:
+    """One file out of a zip archive, wherever it stands inside."""
+    try:
+        with zipfile.ZipFile(archive) as source:
+            member = next((name for name in source.namelist() if Path(name).name == file), None)
+            if member is None:
+                raise InputError(f"{archive}: has no {file}")
+            with replacing(target) as temporary, source.open(member) as stream, open(temporary, "wb") as out:
+                shutil.copyfileobj(stream, out)
+    except zipfile.BadZipFile as error:
+        archive.unlink(missing_ok=True)
+        raise InputError(f"{archive}: not a zip archive ({error})") from None
+    return target
+
+
+def default_config() -> Path:
+    """config/corpora.yaml of the working folder, else of the checkout that this package is installed from."""
+    candidates = [Path.cwd(), Path(__file__).parents[3]]
+    for root in candidates:
+        if (root / "config" / "corpora.yaml").is_file():
+            return root / "config" / "corpora.yaml"
+    raise InputError("no config/corpora.yaml here: registered corpora are known only inside a checkout of the project")

@@ -1,0 +1,115 @@
+"""From texts to counts: the tokeniser, the pruning, and readers for a folder or a TSV of texts.
+
+The tokeniser lowers the case and takes every run of three or more letters, of any script; digits, punctuation
+and underscores separate. Pruning then drops stop words, terms in too few or too large a share of the documents,
+and rare terms. Documents that lose all their tokens stay, empty, so that labels and order survive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.files import decode, read_bytes, read_lines
+from bayestopics.problems import InputError
+
+TOKEN = r"[^\W\d_]{3,}"
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Which terms stay. The defaults keep every term that is no stop word."""
+
+    stop_words: str = "english"  # english, none, or a file with a word a line
+    min_documents: int = 1  # a term must occur in at least so many documents
+    max_document_fraction: float = 1.0  # and in at most this share of them
+    min_count: int = 1  # and at least so often in all
+    token_pattern: str = TOKEN
+
+    def __post_init__(self) -> None:
+        if not 0 < self.max_document_fraction <= 1:
+            raise InputError(f"the maximum document fraction {self.max_document_fraction} is not in (0, 1]")
+        try:
+            re.compile(self.token_pattern)
+        except re.error as error:
+            raise InputError(f"the token pattern {self.token_pattern!r} is no regular expression ({error})") from None
+
+
+def stop_words(choice: str) -> frozenset[str]:
+    if choice == "none":
+        return frozenset()
+    if choice == "english":
+        text = (files("bayestopics.corpus") / "stopwords_en.txt").read_text(encoding="utf-8")
+        lines = (line for line in text.splitlines() if not line.startswith("#"))
+        return frozenset(word for line in lines for word in line.split())
+    return frozenset(line.strip().lower() for line in read_lines(Path(choice)))
+
+
+def from_texts(
+    texts: Iterable[str], pruning: Pruning, labels: Sequence[str] | None = None, name: str = "corpus"
+) -> Corpus:
+    """Tokenise, prune, count. Terms are in alphabetical order."""
+    token = re.compile(pruning.token_pattern)
+    bags = [Counter(token.findall(text.lower())) for text in texts]
+    document_frequency = Counter(term for bag in bags for term in bag)
+    count = Counter[str]()
+    for bag in bags:
+        count.update(bag)
+    stop = stop_words(pruning.stop_words)
+    most = pruning.max_document_fraction * len(bags)
+    vocabulary = sorted(
+        term
+        for term, frequency in document_frequency.items()
+        if term not in stop and pruning.min_documents <= frequency <= most and count[term] >= pruning.min_count
+    )
+    index = {term: i for i, term in enumerate(vocabulary)}
+    triples = [(d, index[term], n) for d, bag in enumerate(bags) for term, n in bag.items() if term in index]
+    if not triples:
+        raise InputError(f"{name}: the corpus is empty (no tokens left after pruning {len(bags)} documents)")
+    documents, terms, counts = np.array(triples, dtype=np.int64).T
+    return Corpus.from_counts(
+        documents,
+        terms,
+        counts,
+        document_count=len(bags),
+        vocabulary=vocabulary,
+        labels=labels,
+        name=name,
+    )
+
+
+def read_folder(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
+    """One document a file, in the order of their paths; a document's label is its subfolder, if any."""
+    names = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+    if not names:
+        raise InputError(f"{path}: the folder has no files")
+    texts = (decode(read_bytes(name), name, encoding) for name in names)
+    folders = [name.parent.relative_to(path).as_posix() for name in names]
+    return from_texts(texts, pruning, folders if any(f != "." for f in folders) else None, str(path))
+
+
+def read_tsv(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
+    """One document a line. With a header line that has a `text` column: that column, and `label` if there.
+
+    Without: the last column is the text; of three or more columns the second is the label (id, label, text).
+    """
+    rows = [line.split("\t") for line in read_lines(path, encoding)]
+    if not rows:
+        raise InputError(f"{path}: the corpus is empty (no lines)")
+    header = [cell.strip().lower() for cell in rows[0]]
+    if "text" in header:
+        text, label, first = header.index("text"), header.index("label") if "label" in header else None, 1
+    else:
+        text, label, first = len(header) - 1, 1 if len(header) >= 3 else None, 0
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(header):
+            raise InputError(f"{path}: line {number}: {len(row)} columns instead of {len(header)}")
+    labels = None if label is None else [row[label] for row in rows[first:]]
+    return from_texts((row[text] for row in rows[first:]), pruning, labels, str(path))

@@ -1,0 +1,11 @@
+"""Monte Carlo error of averages over a Markov chain."""
+
+from bayestopics.errors.batch_means import (
+    batch_means,
+    effective_sample_size,
+    interval,
+    mcse,
+    overlapping_batch_means,
+)
+
+__all__ = ["batch_means", "effective_sample_size", "interval", "mcse", "overlapping_batch_means"]
