@@ -60,9 +60,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             self.wfile.write(b"%x\r\n%b\r\n" % (len(BODY), BODY))
-            self.wfile.write(
-                {"chunked": b"0\r\n\r\n", "chunked-cut": b"1000\r\nabc", "chunked-open": b""}[kind]
-            )
+            self.wfile.write({"chunked": b"0\r\n\r\n", "chunked-cut": b"1000\r\nabc", "chunked-open": b""}[kind])
             return
         if detail:
             self.send_header("Location", detail)
@@ -100,6 +98,7 @@ def _direct(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def local(host: Any, *args: Any, **kwargs: Any) -> Any:
         if host != "127.0.0.1":
+            host.encode("idna")  # as the real one does: a label that is too long is a UnicodeError
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return resolve(host, *args, **kwargs)
 
@@ -278,6 +277,7 @@ def test_name_not_resolved(tmp_path: Path) -> None:
     assert_fails("http://nowhere.invalid/x", tmp_path, "name not resolved")
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
 def test_reachable(site: Site, closed_port: int) -> None:
     start = time.monotonic()
     expected = {

@@ -136,9 +136,7 @@ def test_independent_standard_error_fails_coverage() -> None:
     half_width = norm.isf(0.025) * chains.std(axis=0, ddof=1) / np.sqrt(N)
     centre = chains.mean(axis=0)
     for method in METHODS:
-        assert not covers_as_often_as(
-            exact_truth(0.9, method).coverage, centre - half_width, centre + half_width
-        )
+        assert not covers_as_often_as(exact_truth(0.9, method).coverage, centre - half_width, centre + half_width)
 
 
 @pytest.mark.parametrize(("n", "batches"), [(900, None), (890, None), (103, 7), (4, None), (9, 9)])

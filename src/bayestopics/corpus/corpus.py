@@ -204,7 +204,12 @@ class Corpus:
 
 
 def _check_triples(
-    documents: np.ndarray, terms: np.ndarray, counts: np.ndarray, document_count: int, term_count: int, name: str
+    documents: np.ndarray,
+    terms: np.ndarray,
+    counts: np.ndarray,
+    document_count: int,
+    term_count: int,
+    name: str,
 ) -> None:
     """The faults that every source shares; readers find the line of a fault before they come here."""
     if np.any(counts < 0):

@@ -2,10 +2,8 @@
 
 import http.client
 import itertools
-import os
 import socket
 import ssl
-import tempfile
 import threading
 import time
 import urllib.request
@@ -15,11 +13,11 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from bayestopics import __version__
+from bayestopics.files import replacing
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _BLOCK_BYTES = 1 << 16
 _LOST = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLEOFError)
-_umask_lock = threading.Lock()
 
 
 class DownloadError(RuntimeError):
@@ -42,10 +40,7 @@ def download(url: str, target: Path, *, timeout: float = 20.0, attempts: int = 3
     """
     if url.partition(":")[0].lower() not in _DEFAULT_PORTS:
         raise DownloadError(f"{url}: scheme refused, only http and https")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, partial = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    try:
-        os.close(descriptor)
+    with replacing(target) as partial:
         for attempt in itertools.count(1):
             try:
                 with open(partial, "wb") as file:
@@ -55,10 +50,6 @@ def download(url: str, target: Path, *, timeout: float = 20.0, attempts: int = 3
                 if not fault.passing or attempt >= attempts:
                     raise DownloadError(" ".join(f"{url}: {fault}".split())) from fault.__cause__
             time.sleep(pause * 2 ** (attempt - 1))
-        os.chmod(partial, 0o666 & ~_umask())  # mkstemp made it readable by its owner only
-        os.replace(partial, target)
-    finally:
-        Path(partial).unlink(missing_ok=True)
     return target
 
 
@@ -138,11 +129,3 @@ def _endpoint(url: str, proxies: dict[str, str]) -> tuple[str, int] | None:
         return parts.hostname or "", parts.port or _DEFAULT_PORTS.get(parts.scheme, 80)
     except ValueError:  # a bad port or IPv6 address
         return None
-
-
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it: one thread at a time."""
-    with _umask_lock:
-        umask = os.umask(0o077)
-        os.umask(umask)
-    return umask

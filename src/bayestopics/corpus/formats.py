@@ -34,7 +34,11 @@ def _vocabulary(candidates: Iterable[Path]) -> list[str] | None:
 def _beside(path: Path) -> list[Path]:
     """Where the vocabulary of x.ldac may stand: x.ldac.vocab, then x.vocab (x.ldac.gz: without the .gz too)."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
-    return [path.with_name(path.name + ".vocab"), plain.with_name(plain.name + ".vocab"), plain.with_suffix(".vocab")]
+    return [
+        path.with_name(path.name + ".vocab"),
+        plain.with_name(plain.name + ".vocab"),
+        plain.with_suffix(".vocab"),
+    ]
 
 
 def _term_count(path: Path, found: int | None, asked: int | None, largest: int) -> int:
@@ -223,9 +227,7 @@ def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: i
     if len(sizes.split()) != 3:
         raise InputError(f"{path}: line {number}: the size line must have three numbers (documents, terms, entries)")
     names = ("number of documents", "number of terms", "number of entries")
-    header = tuple(
-        _header_number(path, number, field, what) for field, what in zip(sizes.split(), names, strict=True)
-    )
+    header = tuple(_header_number(path, number, field, what) for field, what in zip(sizes.split(), names, strict=True))
     if kind[3] == "real":
         body = _whole_numbers(body)
     return _from_triples(path, body, number + 1, header, vocabulary, terms)
@@ -333,4 +335,4 @@ def write_binary(corpus: Corpus, path: Path) -> None:
     if corpus.labels is not None:
         arrays["labels"] = np.array(corpus.labels, dtype=np.str_)
     with replacing(path) as temporary, open(temporary, "wb") as out:
-        np.savez_compressed(out, **arrays)
+        np.savez_compressed(out, allow_pickle=False, **arrays)

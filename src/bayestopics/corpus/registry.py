@@ -108,7 +108,9 @@ class Registry:
     def how_to_get(self, name: str) -> str:
         entry = self[name]
         source = entry.instructions or f"official source: {entry.url}"
-        return f"{source} - or set BAYESTOPICS_MIRROR to a folder with {entry.mirror}/{{{','.join(entry.files.values())}}}"
+        return (
+            f"{source} - or set BAYESTOPICS_MIRROR to a folder with {entry.mirror}/{{{','.join(entry.files.values())}}}"
+        )
 
     # -- loading --------------------------------------------------------------------------------
 

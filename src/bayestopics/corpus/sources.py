@@ -20,7 +20,7 @@ import scipy.io
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.formats import read_ldac, read_uci
 from bayestopics.corpus.text import Pruning, from_texts
-from bayestopics.files import decode, read_bytes, read_lines
+from bayestopics.files import decode, read_lines
 from bayestopics.problems import InputError
 
 Files = dict[str, Path]
@@ -52,7 +52,9 @@ def package(files: Files, options: Options) -> Corpus:
     try:
         root = importlib.resources.files(options["package"])
     except ModuleNotFoundError:
-        raise InputError(f"the Python package {options['package']!r}, which has this corpus, is not installed") from None
+        raise InputError(
+            f"the Python package {options['package']!r}, which has this corpus, is not installed"
+        ) from None
     with importlib.resources.as_file(root) as folder:
         counts, vocabulary = folder / options["counts"], folder / options["vocabulary"]
         return ldac({"counts": counts, "vocabulary": vocabulary}, {})

@@ -10,7 +10,6 @@ from numbers import Real
 from pathlib import Path
 
 import numpy as np
-from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.problems import InputError
@@ -180,7 +179,8 @@ def _dirichlet(parameters: np.ndarray, rows: int, rng: np.random.Generator) -> n
     shape = (rows, len(parameters))
     log_gamma = np.log(rng.standard_gamma(parameters + 1, shape))
     log_gamma -= rng.standard_exponential(shape) / parameters  # -log(U) is exponential
-    return np.exp(log_gamma - logsumexp(log_gamma, axis=1, keepdims=True))
+    weights = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))  # the largest is 1: no row of zeros
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def _chinese_restaurant(customers: int, concentration: float, rng: np.random.Generator) -> np.ndarray:

@@ -107,9 +107,7 @@ def _centre(chain: ArrayLike) -> tuple[Floats, Floats]:
     """
     draws = np.atleast_1d(np.asarray(chain, dtype=np.float64))
     if len(draws) < SHORTEST_CHAIN:
-        raise ValueError(
-            f"a standard error needs at least {SHORTEST_CHAIN} draws; the chain has {len(draws)}"
-        )
+        raise ValueError(f"a standard error needs at least {SHORTEST_CHAIN} draws; the chain has {len(draws)}")
     deviations = draws - draws[0]
     shift = deviations.mean(axis=0)
     deviations -= shift

@@ -1,0 +1,318 @@
+"""The command line: `bayestopics`. Every command prints one JSON object with --json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bayestopics import __version__
+from bayestopics.problems import InputError
+
+Result = dict[str, Any]
+
+DESCRIPTION = """\
+Bayesian topic models: which sampler, how well does it predict - each answer with its error.
+
+  bayestopics corpus info my.ldac                  what is in a corpus, and is it readable?
+  bayestopics fit my.ldac --topics 20 --out out    topics, and a run record in the folder `out`
+  bayestopics score my.ldac --topics 20            how well does the model predict held-out words?
+
+PATH is a registered corpus (`bayestopics corpus list`), or a file of your own:
+  x.ldac               LDA-C, terms in x.ldac.vocab or x.vocab
+  docword.x.txt[.gz]   UCI bag of words, terms in vocab.x.txt
+  x.mtx                Matrix Market, documents x terms, terms in x.mtx.vocab
+  x.npz                a scipy sparse matrix, or what `corpus convert` wrote
+  x.tsv, or a folder   texts: a line, or a file, a document
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message} (see `{self.prog} --help`)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        options = build_parser().parse_args(arguments)
+        result = options.run(options)
+    except InputError as error:
+        print(f"bayestopics: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        print("bayestopics: interrupted; the same command goes on from its last checkpoint", file=sys.stderr)
+        return 130
+    from bayestopics.runs.record import without_nan
+
+    if options.json:
+        print(json.dumps(without_nan(result), allow_nan=False))
+    else:
+        print(options.show(result))
+    return 0
+
+
+# -- the parser ----------------------------------------------------------------------------------
+
+
+def build_parser() -> Parser:
+    parser = Parser(prog="bayestopics", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"bayestopics {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    output = Parser(add_help=False)
+    output.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    corpora = commands.add_parser("corpus", help="look at, simulate, convert and list corpora")
+    _corpus_commands(corpora.add_subparsers(title="commands", metavar="COMMAND", required=True), output)
+    _fit_command(commands, output)
+    _score_command(commands, output)
+    return parser
+
+
+def _command(commands: Any, name: str, parents: list[Parser], help: str, run: Callable, show: Callable) -> Parser:
+    command: Parser = commands.add_parser(
+        name, help=help, description=help, parents=parents, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    command.set_defaults(run=run, show=show)
+    return command
+
+
+def _reading() -> Parser:
+    """PATH, and how to read it."""
+    parent = Parser(add_help=False)
+    parent.add_argument("path", metavar="PATH", help="a registered corpus, a file or a folder (see bayestopics --help)")
+    group = parent.add_argument_group("reading")
+    group.add_argument("--terms", type=_positive, metavar="V", help="number of terms, where no vocabulary says it")
+    texts = parent.add_argument_group("texts (a TSV or a folder)")
+    texts.add_argument("--stop-words", default="english", help="english, none, or a file with a word a line")
+    texts.add_argument("--min-documents", type=_positive, default=1, help="keep terms in at least so many documents")
+    texts.add_argument("--max-fraction", type=float, default=1.0, help="keep terms in at most this share of documents")
+    texts.add_argument("--min-count", type=_positive, default=1, help="keep terms that occur at least so often")
+    texts.add_argument("--encoding", default="utf-8", help="of the texts")
+    return parent
+
+
+def _model(sweeps: int, burn_in: int) -> Parser:
+    parent = Parser(add_help=False)
+    group = parent.add_argument_group("model and chain")
+    group.add_argument("--topics", type=_positive, default=10, metavar="T", help="number of topics")
+    group.add_argument("--alpha", type=_alpha, default=0.1, metavar="A", help="a number, or T numbers: 0.1,0.2,...")
+    group.add_argument("--eta", type=_number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
+    group.add_argument("--sampler", default="single-site", metavar="NAME", help="which sampler")
+    group.add_argument("--sweeps", type=_positive, default=sweeps, metavar="n", help="sweeps kept, after the burn-in")
+    group.add_argument("--burn-in", type=_count, default=burn_in, metavar="b", help="sweeps dropped first")
+    group.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+    return parent
+
+
+def _corpus_commands(commands: Any, output: Parser) -> None:
+    info = "documents, terms, tokens and fingerprint of a corpus"
+    _command(commands, "info", [_reading(), output], info, corpus_info, _show_table)
+    simulate = _command(commands, "simulate", [output], "draw a corpus from LDA", corpus_simulate, _show_table)
+    simulate.add_argument("--documents", type=_positive, default=100, metavar="D", help="number of documents")
+    simulate.add_argument("--length", type=_positive, default=100, metavar="n", help="words a document")
+    simulate.add_argument("--poisson", action="store_true", help="lengths are Poisson with that mean")
+    simulate.add_argument("--terms", type=_positive, default=100, metavar="V", help="number of terms")
+    simulate.add_argument("--topics", type=_positive, default=10, metavar="T", help="number of topics")
+    simulate.add_argument("--alpha", type=_alpha, default=0.1, metavar="A", help="a number, or T numbers")
+    simulate.add_argument("--eta", type=_number, default=0.1, metavar="E", help="Dirichlet parameter of the topics")
+    simulate.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+    simulate.add_argument("--out", required=True, metavar="FILE.ldac", help="also FILE.ldac.vocab, FILE.truth.npz")
+    about = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
+    convert = _command(commands, "convert", [_reading(), output], about, corpus_convert, _show_table)
+    convert.add_argument("out", metavar="OUT", help="the file to write; its name tells the format")
+    _command(commands, "list", [output], "the registered corpora, and where they are", corpus_list, _show_list)
+
+
+def _fit_command(commands: Any, output: Parser) -> None:
+    help = "run a sampler: the log joint of every kept sweep, and the topics"
+    fit_command = _command(commands, "fit", [_reading(), _model(500, 500), output], help, fit, _show_fit)
+    fit_command.add_argument("--chains", type=_positive, default=1, metavar="c", help="independent chains")
+    fit_command.add_argument("--out", metavar="DIR", help="a folder for the run record, topics included")
+
+
+def _score_command(commands: Any, output: Parser) -> None:
+    help = "mean log probability of a held-out word, with its Monte Carlo error"
+    score_command = _command(commands, "score", [_reading(), _model(200, 200), output], help, score, _show_table)
+    score_command.add_argument("--method", choices=["completion"], default="completion", help="how words are held out")
+    score_command.add_argument(
+        "--heldout", type=_share, default=0.1, metavar="SHARE", help="half of the words of this last share of documents"
+    )
+
+
+def _positive(text: str) -> int:
+    value = _count(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is negative")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not math.isfinite(value) or value <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not positive and finite")
+    return value
+
+
+def _alpha(text: str) -> float | tuple[float, ...]:
+    values = tuple(_number(part) for part in text.split(","))
+    return values[0] if len(values) == 1 else values
+
+
+def _share(text: str) -> float:
+    value = _number(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
+    return value
+
+
+# -- the commands --------------------------------------------------------------------------------
+
+
+def _load(options: argparse.Namespace) -> Any:
+    """The corpus that PATH names: a registered one, else a file or folder."""
+    from bayestopics.corpus import Pruning, read_corpus
+    from bayestopics.corpus.registry import Registry, default_config
+
+    path = Path(options.path)
+    if not path.exists() and "/" not in options.path and "." not in options.path:
+        registry = Registry(default_config())
+        if options.path in registry.entries:
+            return _mention(registry.load(options.path))
+    pruning = Pruning(options.stop_words, options.min_documents, options.max_fraction, options.min_count)
+    return _mention(read_corpus(path, terms=options.terms, pruning=pruning, encoding=options.encoding))
+
+
+def _mention(corpus: Any) -> Any:
+    if corpus.empty_documents:
+        print(f"bayestopics: note: {corpus.empty_documents} empty documents are kept", file=sys.stderr)
+    return corpus
+
+
+def corpus_info(options: argparse.Namespace) -> Result:
+    return dict(_load(options).summary())
+
+
+def corpus_convert(options: argparse.Namespace) -> Result:
+    from bayestopics.corpus import write_corpus
+
+    corpus = _load(options)
+    write_corpus(corpus, options.out)
+    return {"out": options.out, **corpus.summary()}
+
+
+def corpus_list(options: argparse.Namespace) -> Result:
+    from bayestopics.corpus.registry import Registry
+
+    registry = Registry()
+    places = registry.where(list(registry.entries))
+    return {
+        name: {"title": entry.title, "where": places[name], "expected": entry.expected}
+        for name, entry in registry.entries.items()
+    }
+
+
+def corpus_simulate(options: argparse.Namespace) -> Result:
+    from bayestopics.corpus import write_corpus
+    from bayestopics.corpus.synthetic import simulate_lda
+    from bayestopics.seeds import generator
+
+    out = Path(options.out)
+    if out.suffix != ".ldac":
+        raise InputError(f"--out {out}: the name must end in .ldac")
+    simulated = simulate_lda(
+        documents=options.documents,
+        length=options.length,
+        terms=options.terms,
+        topics=options.topics,
+        alpha=options.alpha,
+        eta=options.eta,
+        poisson=options.poisson,
+        rng=generator(options.seed, "simulate"),
+    )
+    simulated.save_truth(out.with_suffix(".truth.npz"))
+    write_corpus(simulated.corpus, out)
+    return {"out": str(out), **simulated.corpus.summary()}
+
+
+def fit(options: argparse.Namespace) -> Result:
+    from bayestopics.lda.state import Prior
+    from bayestopics.runs.fit import fit as run_fit
+
+    out = Path(options.out) if options.out else None
+    if out is not None and out.exists() and not (out / "run.json").is_file():
+        raise InputError(f"--out {out}: exists, and is not a run record")
+    return run_fit(
+        _load(options),
+        topics=options.topics,
+        prior=Prior(options.alpha, options.eta),
+        sampler=options.sampler,
+        sweeps=options.sweeps,
+        burn_in=options.burn_in,
+        chains=options.chains,
+        seed=options.seed,
+        out=out,
+    )
+
+
+def score(options: argparse.Namespace) -> Result:
+    import dataclasses
+
+    from bayestopics.lda.state import Prior
+    from bayestopics.predict import completion
+    from bayestopics.seeds import generator
+
+    corpus = _load(options)
+    result = completion.score(
+        corpus,
+        options.topics,
+        Prior(options.alpha, options.eta),
+        sampler=options.sampler,
+        sweeps=options.sweeps,
+        burn_in=options.burn_in,
+        documents=max(1, round(options.heldout * corpus.document_count)),
+        rng=generator(options.seed, "score/completion"),
+    )
+    return dataclasses.asdict(result)
+
+
+# -- for people ----------------------------------------------------------------------------------
+
+
+def _show_table(result: Result) -> str:
+    width = max(map(len, result))
+    return "\n".join(f"{key.replace('_', ' '):{width}}  {value}" for key, value in result.items())
+
+
+def _show_list(result: Result) -> str:
+    rows = [f"{name:24} {row['where'] or 'out of reach':14} {row['title']}" for name, row in result.items()]
+    return "\n".join(rows)
+
+
+def _show_fit(result: Result) -> str:
+    lines = [f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in result["topics"]]
+    summary = {key: value for key, value in result.items() if key not in ("log_joint", "topics")}
+    return "\n".join([*lines, "", _show_table(summary)])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Which code made a result: content hashes of package modules.
+
+Snakemake does not look inside packages, and numba's cache does not notice a change in another file. Both are told
+by these hashes: a rule's parameters hold `code_hash` of the modules it runs, the kernel cache lives in a folder
+named by `kernel_hash`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parent
+PACKAGE = ROOT.name
+
+
+def _file(module: str) -> Path | None:
+    """The source file of bayestopics.a.b, if there is such a module."""
+    path = ROOT.joinpath(*module.split(".")[1:])
+    if path.with_suffix(".py").is_file():
+        return path.with_suffix(".py")
+    return path / "__init__.py" if (path / "__init__.py").is_file() else None
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """The package's own modules that this one imports, at its top or inside functions."""
+    path = _file(module)
+    if path is None:
+        return frozenset()
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(name for name in names if name.split(".")[0] == PACKAGE and _file(name))
+
+
+def modules_used(*entry: str) -> list[str]:
+    """All package modules reached from these by imports, themselves included."""
+    seen: set[str] = set()
+    todo = list(entry)
+    while todo:
+        module = todo.pop()
+        if module in seen:
+            continue
+        if _file(module) is None:
+            raise ValueError(f"no module {module}")
+        seen.add(module)
+        # importing a.b.c runs a/__init__ and a.b/__init__ too
+        parents = [".".join(module.split(".")[:i]) for i in range(1, module.count(".") + 1)]
+        todo += [*_imports(module), *parents]
+    return sorted(seen)
+
+
+def _hash_files(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def code_hash(*entry: str) -> str:
+    """A hash of the sources of these modules and of all package modules that they import."""
+    return _hash_files(path for module in modules_used(*entry) if (path := _file(module)))
+
+
+def kernel_hash() -> str:
+    """A hash of every module that has compiled kernels."""
+    marker = "from bayestopics.jit import"
+    return _hash_files(p for p in ROOT.rglob("*.py") if marker in p.read_text(encoding="utf-8"))

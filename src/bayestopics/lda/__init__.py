@@ -1,0 +1,21 @@
+"""LDA with a fixed number of topics: densities, and the samplers by name.
+
+A sampler is one module with `init(corpus, topics, prior, rng) -> State`, `sweep(state, rng) -> Info` and, where its
+transition density has a closed form, `transition_density(state, target) -> float`. To add one: write the file, and
+name it here; the tests, the benchmarks and the command line find it.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from bayestopics.lda import single_site
+from bayestopics.problems import InputError
+
+SAMPLERS: dict[str, ModuleType] = {"single-site": single_site}
+
+
+def sampler(name: str) -> ModuleType:
+    if name not in SAMPLERS:
+        raise InputError(f"unknown sampler {name!r}; known are {', '.join(SAMPLERS)}")
+    return SAMPLERS[name]

@@ -1,0 +1,78 @@
+"""The state of an LDA sampler: assignments and the counts that follow from them, arrays only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.problems import InputError
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Dirichlet parameters: `alpha` of the documents' topics (a number, or one a topic), `eta` of the topics' terms."""
+
+    alpha: float | tuple[float, ...] = 0.1
+    eta: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name, values in (("alpha", self.alpha), ("eta", self.eta)):
+            if not np.all(np.isfinite(values)) or np.any(np.asarray(values) <= 0):
+                raise InputError(f"{name} must be positive and finite, not {values}")
+
+    def alpha_vector(self, topics: int) -> np.ndarray:
+        if isinstance(self.alpha, tuple) and len(self.alpha) != topics:
+            raise InputError(f"alpha has {len(self.alpha)} values for {topics} topics")
+        return np.full(topics, self.alpha, dtype=np.float64) if np.isscalar(self.alpha) else np.array(self.alpha, float)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What the next sweep needs. Sweeps change `assignments` and the counts in place."""
+
+    documents: np.ndarray  # int32[N], shared with the corpus, read-only
+    terms: np.ndarray  # int32[N], shared with the corpus, read-only
+    alpha: np.ndarray  # float64[T]
+    eta: float
+    assignments: np.ndarray  # int32[N]: the topic of each token
+    document_topic: np.ndarray = field(repr=False)  # int32[D, T]
+    term_topic: np.ndarray = field(repr=False)  # int32[V, T]
+    topic_total: np.ndarray = field(repr=False)  # int64[T]
+
+    @property
+    def topics(self) -> int:
+        return len(self.alpha)
+
+
+def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """document_topic, term_topic and topic_total of these assignments."""
+    shape_documents, shape_terms = (corpus.document_count, topics), (corpus.term_count, topics)
+    document_topic = np.bincount(
+        corpus.documents.astype(np.int64) * topics + assignments, minlength=np.prod(shape_documents)
+    )
+    term_topic = np.bincount(corpus.terms.astype(np.int64) * topics + assignments, minlength=np.prod(shape_terms))
+    return (
+        document_topic.reshape(shape_documents).astype(np.int32),
+        term_topic.reshape(shape_terms).astype(np.int32),
+        np.bincount(assignments, minlength=topics).astype(np.int64),
+    )
+
+
+def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
+    if topics < 1:
+        raise InputError(f"the number of topics must be at least 1, not {topics}")
+    assignments = np.array(assignments, dtype=np.int32)
+    if assignments.shape != corpus.terms.shape or np.any((assignments < 0) | (assignments >= topics)):
+        raise ValueError("assignments must be one topic in 0..topics-1 for each token")
+    counts = count(corpus, topics, assignments)
+    return State(corpus.documents, corpus.terms, prior.alpha_vector(topics), prior.eta, assignments, *counts)
+
+
+def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
+    """Every token to a topic drawn uniformly."""
+    if topics < 1:
+        raise InputError(f"the number of topics must be at least 1, not {topics}")
+    assignments = rng.integers(topics, size=corpus.token_count, dtype=np.int32)
+    return from_assignments(corpus, topics, prior, assignments)

@@ -1,0 +1,10 @@
+"""What a sweep tells besides the new state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Info:
+    log_transition: float | None  # log g(z, z'), where the sampler has it in closed form

@@ -1,0 +1,1 @@
+"""Prediction of words that the model has not seen."""

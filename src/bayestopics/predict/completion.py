@@ -1,0 +1,129 @@
+"""Document completion perplexity [Zhang & Sisson 13].
+
+Half of the words of the last documents are held out; the other half stays in training and tells about their theta.
+The probability of a held-out word, sum_t theta_dt phi_tv, is averaged over sweeps before its log is taken, so the
+labels of the topics do not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import kernel
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.state import Prior, State
+from bayestopics.problems import InputError
+
+BATCHES = 20  # of kept sweeps, for the standard error
+
+
+def split(corpus: Corpus, documents: int, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
+    """(training, held-out): floor(n_d / 2) words, drawn at random, of each of the last `documents` documents."""
+    if not 1 <= documents <= corpus.document_count:
+        raise InputError(f"cannot hold out words of {documents} of {corpus.document_count} documents")
+    held_out = np.zeros(corpus.token_count, dtype=bool)
+    offsets = corpus.document_offsets
+    for d in range(corpus.document_count - documents, corpus.document_count):
+        tokens = rng.permutation(np.arange(offsets[d], offsets[d + 1]))
+        held_out[tokens[: len(tokens) // 2]] = True
+    if not held_out.any():
+        raise InputError(f"the last {documents} documents have no words to hold out")
+    return corpus.select_tokens(~held_out), corpus.select_tokens(held_out)
+
+
+class Completion:
+    """The mean, over the states that were added, of the probability of every held-out (document, term) pair."""
+
+    def __init__(self, heldout: Corpus) -> None:
+        self.pair_documents, self.pair_terms, self.pair_counts = heldout.triples()
+        self.tokens = heldout.token_count
+        self.total = np.zeros(len(self.pair_counts))
+        self.states = 0
+
+    def add(self, state: State) -> None:
+        counts = (state.document_topic, state.term_topic, state.topic_total)
+        _add_probabilities(self.pair_documents, self.pair_terms, *counts, state.alpha, state.eta, self.total)
+        self.states += 1
+
+    def probabilities(self) -> np.ndarray:
+        return self.total / self.states
+
+    def log_score(self) -> float:
+        """Mean log probability of a held-out word."""
+        return float(self.pair_counts @ np.log(self.probabilities()) / self.tokens)
+
+    def reset(self) -> None:
+        self.total[:] = 0.0
+        self.states = 0
+
+
+@kernel
+def _add_probabilities(
+    pair_documents: np.ndarray,
+    pair_terms: np.ndarray,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    total: np.ndarray,
+) -> None:
+    """total += sum_t E[theta_dt | z] E[phi_tv | z] for each pair; pairs are sorted by document."""
+    terms, topics = term_topic.shape
+    weight = np.empty(topics)
+    current = -1
+    for i in range(len(pair_documents)):
+        d, v = pair_documents[i], pair_terms[i]
+        if d != current:
+            current = d
+            length = document_topic[d].sum() + alpha.sum()
+            for t in range(topics):
+                weight[t] = (document_topic[d, t] + alpha[t]) / (length * (topic_total[t] + terms * eta))
+        probability = 0.0
+        for t in range(topics):
+            probability += weight[t] * (term_topic[v, t] + eta)
+        total[i] += probability
+
+
+@dataclass(frozen=True)
+class Score:
+    log_score: float  # mean log probability of a held-out word
+    standard_error: float | None  # Monte Carlo error of it, None with fewer than two sweeps
+    perplexity: float
+    heldout_tokens: int
+
+
+def score(
+    corpus: Corpus,
+    topics: int,
+    prior: Prior,
+    *,
+    sampler: str = "single-site",
+    sweeps: int,
+    burn_in: int,
+    documents: int,
+    rng: np.random.Generator,
+) -> Score:
+    """The completion score of a model, averaged over all kept sweeps, with its Monte Carlo error by batch means."""
+    training, heldout = split(corpus, documents, rng)
+    module = sampler_by_name(sampler)
+    state = module.init(training, topics, prior, rng)
+    batch_of = np.arange(sweeps) * min(BATCHES, sweeps) // sweeps
+    batches = [Completion(heldout) for _ in range(min(BATCHES, sweeps))]
+    for i in tqdm(range(-burn_in, sweeps), desc="completion", unit="sweep", disable=None, leave=False):
+        module.sweep(state, rng)
+        if i >= 0:
+            batches[batch_of[i]].add(state)
+    everything = Completion(heldout)
+    everything.total = np.sum([batch.total for batch in batches], axis=0)
+    everything.states = sweeps
+    log_score = everything.log_score()
+    # log score = sum_i c_i log p_i / N; to first order a batch moves it by sum_i c_i (p_bi - p_i) / p_i / N
+    mean = everything.probabilities()
+    shifts = [batch.pair_counts @ (batch.probabilities() / mean) / batch.tokens for batch in batches]
+    error = float(np.std(shifts, ddof=1) / np.sqrt(len(shifts))) if len(shifts) > 1 else None
+    return Score(log_score, error, float(np.exp(-log_score)), heldout.token_count)

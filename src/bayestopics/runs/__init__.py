@@ -1,0 +1,1 @@
+"""Runs: records on disk, checkpoints, and publishing to MLflow."""

@@ -1,0 +1,107 @@
+"""One chain of an LDA sampler, from a seed to a trace: resumable, timed, observed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import Prior, State, from_assignments
+from bayestopics.predict.completion import Completion
+from bayestopics.runs.checkpoint import Checkpoint
+
+
+class Observer(Protocol):
+    """Looks at the state after every sweep; adds columns to the trace. It is pickled with the checkpoint."""
+
+    def observe(self, sweep: int, state: State) -> dict[str, float]: ...
+
+
+@dataclass
+class Perplexity:
+    """Completion perplexity over each ten sweeps [Zhang & Sisson 13]; nan in between."""
+
+    completion: Completion
+    sweeps: int = 10
+
+    def observe(self, sweep: int, state: State) -> dict[str, float]:
+        self.completion.add(state)
+        if self.completion.states < self.sweeps:
+            return {"perplexity": np.nan}
+        perplexity = float(np.exp(-self.completion.log_score()))
+        self.completion.reset()
+        return {"perplexity": perplexity}
+
+
+@dataclass
+class Chain:
+    """All sweeps of a chain. Rows of the trace below `burn_in` are burn-in."""
+
+    state: State
+    rows: list[dict[str, float]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)  # of sampling, one a sweep; compilation left out
+    resumed: int = 0  # how often it went on from a checkpoint
+
+    def trace(self) -> pd.DataFrame:
+        return pd.DataFrame(self.rows)
+
+    def timing(self) -> pd.DataFrame:
+        return pd.DataFrame({"sweep": np.arange(len(self.seconds)), "seconds": self.seconds})
+
+
+def run_chain(
+    corpus: Corpus,
+    topics: int,
+    prior: Prior,
+    *,
+    sampler: str,
+    sweeps: int,
+    rng: np.random.Generator,
+    observer: Observer | None = None,
+    checkpoint: Checkpoint | None = None,
+    description: str = "sampling",
+) -> Chain:
+    """`sweeps` sweeps from a random start. The caller removes the checkpoint once the record is written."""
+
+    def save() -> None:
+        if checkpoint:
+            checkpoint.save((chain.state.assignments, chain.rows, chain.seconds, chain.resumed, rng, observer))
+
+    module = sampler_by_name(sampler)
+    warm(sampler)
+    saved = checkpoint.load() if checkpoint else None
+    if saved is None:
+        chain = Chain(module.init(corpus, topics, prior, rng))
+    else:
+        assignments, rows, seconds, resumed, rng, observer = saved
+        chain = Chain(from_assignments(corpus, topics, prior, assignments), rows, seconds, resumed + 1)
+    steps = range(len(chain.rows), sweeps)
+    for sweep in tqdm(steps, desc=description, unit="sweep", initial=len(chain.rows), total=sweeps, disable=None):
+        start = time.perf_counter()
+        info = module.sweep(chain.state, rng)
+        chain.seconds.append(time.perf_counter() - start)
+        row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": info.log_transition}
+        chain.rows.append(row | (observer.observe(sweep, chain.state) if observer else {}))
+        if checkpoint and checkpoint.due():
+            save()
+    save()
+    return chain
+
+
+def warm(sampler: str) -> None:
+    """Compile a sampler's kernels, or take them from the cache, so that no timing holds a compilation."""
+    tokens = np.array([0, 1])
+    corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
+    rng = np.random.default_rng(0)
+    module = sampler_by_name(sampler)
+    state = module.init(corpus, 2, Prior(0.5, 0.5), rng)
+    module.sweep(state, rng)
+    log_joint(state)
+    Completion(corpus).add(state)

@@ -1,0 +1,46 @@
+"""Checkpoints: a killed run goes on where it was, and gives the same bits.
+
+A checkpoint is the pickled state of a run, its random generator included, in a file named by the run's identity and
+the package versions - never a declared output of the workflow, because Snakemake deletes those when a job fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+from bayestopics.files import replacing
+from bayestopics.runs.record import Run, canonical, versions
+
+
+class Checkpoint:
+    def __init__(self, folder: Path, run: Run, every_seconds: float = 30.0) -> None:
+        key = hashlib.sha256((run.identity + canonical(versions())).encode()).hexdigest()
+        self.path = folder / f"{key[:32]}.checkpoint"
+        self.every_seconds = every_seconds
+        self._last = time.monotonic()
+
+    def load(self) -> Any | None:
+        """The saved state, or None. The file is ours and whole: it was renamed into place."""
+        if not self.path.is_file():
+            return None
+        with open(self.path, "rb") as file:
+            return pickle.load(file)
+
+    def due(self) -> bool:
+        return time.monotonic() - self._last >= self.every_seconds
+
+    def save(self, state: Any) -> None:
+        with replacing(self.path) as temporary, open(temporary, "wb") as file:
+            pickle.dump(state, file, protocol=pickle.HIGHEST_PROTOCOL)
+            file.flush()
+            os.fsync(file.fileno())
+        self._last = time.monotonic()
+
+    def remove(self) -> None:
+        """After the record is written."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,142 @@
+"""`fit`: chains of one sampler on one corpus, with convergence diagnostics and a record."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.code import code_hash
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import CACHE
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.density import topic_term_mean
+from bayestopics.lda.state import Prior, State
+from bayestopics.runs.chain import Chain, run_chain
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Record, Run, Stopwatch, describe, write
+
+TOP_WORDS = 10
+LARGEST_RHAT = 1.01  # Vehtari et al. 2021
+
+
+def fit(
+    corpus: Corpus,
+    *,
+    topics: int,
+    prior: Prior,
+    sampler: str = "single-site",
+    sweeps: int = 500,
+    burn_in: int = 500,
+    chains: int = 1,
+    seed: int = 0,
+    out: Path | None = None,
+    checkpoint_seconds: float = 30.0,
+) -> dict[str, Any]:
+    """Run the chains, and say how they went; with `out`, keep a run record there."""
+    sampler_by_name(sampler)
+    prior.alpha_vector(topics)
+    params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
+    params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
+    run = Run("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__))
+    watch = Stopwatch()
+    finished: list[Chain] = []
+    checkpoints: list[Checkpoint] = []
+    for number in range(chains):
+        part = replace(run, name=f"fit/chain-{number}")
+        checkpoints.append(Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds))
+        chain = run_chain(
+            corpus,
+            topics,
+            prior,
+            sampler=sampler,
+            sweeps=burn_in + sweeps,
+            rng=part.generator(),
+            checkpoint=checkpoints[-1],
+            description=f"chain {number + 1}/{chains}",
+        )
+        finished.append(chain)
+    result = _summary(corpus, finished, burn_in)
+    if out is not None:
+        write(_record(run, corpus, finished, result, watch), out)
+    for checkpoint in checkpoints:
+        checkpoint.remove()
+    return result
+
+
+def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any]:
+    log_joint = np.array([chain.trace()["log_joint"].to_numpy()[burn_in:] for chain in chains])
+    seconds = float(sum(sum(chain.seconds) for chain in chains))
+    sweeps = sum(len(chain.seconds) for chain in chains)
+    rhat, effective = convergence(log_joint)
+    doubts = []
+    if rhat is not None and rhat > LARGEST_RHAT:
+        doubts.append(f"the chains disagree: R-hat of the log joint is {rhat:.3f}; run longer, or trust none of them")
+    return {
+        "log_joint": log_joint[0].tolist() if len(chains) == 1 else log_joint.tolist(),
+        "seconds": seconds,
+        "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
+        "rhat": rhat,
+        "effective_sample_size": effective,
+        "topics": top_words(corpus, chains[0].state),
+        "warnings": doubts,
+    }
+
+
+def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
+    """(R-hat, bulk effective sample size) of a label-invariant quantity, chains x draws."""
+    if log_joint.shape[1] < 4 or np.ptp(log_joint) == 0:
+        return None, None
+    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+    rhat = float(arviz.rhat(log_joint)) if len(log_joint) > 1 else None
+    return rhat, float(arviz.ess(log_joint))
+
+
+def top_words(corpus: Corpus, state: State) -> list[dict[str, Any]]:
+    """The topics of one state, largest first: share of the tokens and most probable words."""
+    beta = topic_term_mean(state)
+    share = state.topic_total / state.topic_total.sum()
+    best = np.argsort(-beta, axis=1, kind="stable")[:, :TOP_WORDS]
+    return [
+        {"topic": int(t), "share": float(share[t]), "words": [corpus.vocabulary[v] for v in best[t]]}
+        for t in np.argsort(-share, kind="stable")
+    ]
+
+
+def topics_table(corpus: Corpus, state: State) -> pd.DataFrame:
+    """E[beta | z] in long form: topic, term, probability (the terms that occur in the topic), sorted."""
+    beta = topic_term_mean(state)
+    terms, topics = np.nonzero(state.term_topic)
+    table = pd.DataFrame(
+        {"topic": topics, "term": np.array(corpus.vocabulary)[terms], "probability": beta[topics, terms]}
+    )
+    return table.sort_values(["topic", "probability", "term"], ascending=[True, False, True], ignore_index=True)
+
+
+def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any], watch: Stopwatch) -> Record:
+    traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
+    timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
+    log_joint = np.atleast_2d(result["log_joint"])
+    metrics: dict[str, float | None] = {
+        "log_joint_mean": float(log_joint.mean()),
+        "log_joint_last": float(log_joint[0, -1]),
+    }
+    metrics |= {"rhat": result["rhat"], "effective_sample_size": result["effective_sample_size"]}
+    return Record(
+        run=run,
+        metrics=metrics,
+        warnings=result["warnings"],
+        tables={
+            "trace": pd.concat(traces, ignore_index=True),
+            "timing": pd.concat(timings, ignore_index=True),
+            "topics": topics_table(corpus, chains[0].state),
+        },
+        arrays={"assignments": np.array([chain.state.assignments for chain in chains])},
+        volatile=watch.volatile(seconds=result["seconds"], tokens_per_second=result["tokens_per_second"]),
+    )
