@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -42,21 +43,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = build_parser().parse_args(arguments)
         result = options.run(options)
+        print(_json(result) if options.json else options.show(result), flush=True)
+        for note in options.notes:
+            _say(f"note: {note}")
+        return 0
     except InputError as error:
-        print(f"bayestopics: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
+        return _say(str(error), 2)
+    except BrokenPipeError:  # the reader left, as in `| head -1`; nothing more may be flushed to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # a disk that is full, a folder that may not be written
+        place = error.filename2 or error.filename
+        return _say(f"{place}: {error.strerror}" if place else str(error), 2)
+    except MemoryError as error:
+        return _say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:
-        print("bayestopics: interrupted; the same command goes on from its last checkpoint", file=sys.stderr)
-        return 130
+        return _say("interrupted; the same command goes on from its last checkpoint", 130)
+
+
+def _json(result: Result) -> str:
     from bayestopics.runs.record import without_nan
 
-    if options.json:
-        print(json.dumps(without_nan(result), allow_nan=False))
-    else:
-        print(options.show(result))
-    return 0
+    return json.dumps(without_nan(result), allow_nan=False)
+
+
+def _say(message: str, code: int = 0) -> int:
+    """One line on standard error, whatever a file name or a library puts into the message."""
+    print("bayestopics: " + " ".join(message.splitlines()), file=sys.stderr)
+    return code
 
 
 # -- the parser ----------------------------------------------------------------------------------
@@ -79,7 +93,7 @@ def _command(commands: Any, name: str, parents: list[Parser], help: str, run: Ca
     command: Parser = commands.add_parser(
         name, help=help, description=help, parents=parents, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    command.set_defaults(run=run, show=show)
+    command.set_defaults(run=run, show=show, notes=[])
     return command
 
 
@@ -197,14 +211,16 @@ def _load(options: argparse.Namespace) -> Any:
     if not path.exists() and "/" not in options.path and "." not in options.path:
         registry = Registry(default_config())
         if options.path in registry.entries:
-            return _mention(registry.load(options.path))
+            return _checked(registry.load(options.path), options)
     pruning = Pruning(options.stop_words, options.min_documents, options.max_fraction, options.min_count)
-    return _mention(read_corpus(path, terms=options.terms, pruning=pruning, encoding=options.encoding))
+    return _checked(read_corpus(path, terms=options.terms, pruning=pruning, encoding=options.encoding), options)
 
 
-def _mention(corpus: Any) -> Any:
-    if corpus.empty_documents:
-        print(f"bayestopics: note: {corpus.empty_documents} empty documents are kept", file=sys.stderr)
+def _checked(corpus: Any, options: argparse.Namespace) -> Any:
+    if options.terms not in (None, corpus.term_count):
+        raise InputError(f"{options.path}: --terms {options.terms} disagrees with its {corpus.term_count} terms")
+    if corpus.empty_documents:  # said at the end: on an error standard error has one line
+        options.notes.append(f"{options.path}: empty documents, kept: {corpus.empty_documents}")
     return corpus
 
 
@@ -239,6 +255,8 @@ def corpus_simulate(options: argparse.Namespace) -> Result:
     out = Path(options.out)
     if out.suffix != ".ldac":
         raise InputError(f"--out {out}: the name must end in .ldac")
+    if out.is_dir():
+        raise InputError(f"--out {out}: is a folder")
     simulated = simulate_lda(
         documents=options.documents,
         length=options.length,
@@ -249,6 +267,7 @@ def corpus_simulate(options: argparse.Namespace) -> Result:
         poisson=options.poisson,
         rng=generator(options.seed, "simulate"),
     )
+    out.parent.mkdir(parents=True, exist_ok=True)
     simulated.save_truth(out.with_suffix(".truth.npz"))
     write_corpus(simulated.corpus, out)
     return {"out": str(out), **simulated.corpus.summary()}

@@ -2,7 +2,8 @@
 
 Snakemake does not look inside packages, and numba's cache does not notice a change in another file. Both are told
 by these hashes: a rule's parameters hold `code_hash` of the modules it runs, the kernel cache lives in a folder
-named by `kernel_hash`.
+named by `kernel_hash`. A package's `__init__` only names things: it is followed to what it names, but not hashed,
+so that registering a new sampler does not rerun the others.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import hashlib
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
 ROOT = Path(__file__).parent
@@ -31,13 +33,15 @@ def _imports(module: str) -> frozenset[str]:
     path = _file(module)
     if path is None:
         return frozenset()
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = resolve_name("." * node.level + (node.module or ""), package)
+            names.add(source)
+            names.update(f"{source}.{alias.name}" for alias in node.names)
     return frozenset(name for name in names if name.split(".")[0] == PACKAGE and _file(name))
 
 
@@ -52,9 +56,7 @@ def modules_used(*entry: str) -> list[str]:
         if _file(module) is None:
             raise ValueError(f"no module {module}")
         seen.add(module)
-        # importing a.b.c runs a/__init__ and a.b/__init__ too
-        parents = [".".join(module.split(".")[:i]) for i in range(1, module.count(".") + 1)]
-        todo += [*_imports(module), *parents]
+        todo += _imports(module)
     return sorted(seen)
 
 
@@ -68,10 +70,12 @@ def _hash_files(paths: Iterable[Path]) -> str:
 
 def code_hash(*entry: str) -> str:
     """A hash of the sources of these modules and of all package modules that they import."""
-    return _hash_files(path for module in modules_used(*entry) if (path := _file(module)))
+    paths = [path for module in modules_used(*entry) if (path := _file(module))]
+    return _hash_files(path for path in paths if path.name != "__init__.py")
 
 
 def kernel_hash() -> str:
-    """A hash of every module that has compiled kernels."""
+    """A hash of every module that has compiled kernels, and of the one that says how they are compiled."""
     marker = "from bayestopics.jit import"
-    return _hash_files(p for p in ROOT.rglob("*.py") if marker in p.read_text(encoding="utf-8"))
+    kernels = (p for p in ROOT.rglob("*.py") if marker in p.read_text(encoding="utf-8"))
+    return _hash_files({*kernels, ROOT / "jit.py"})

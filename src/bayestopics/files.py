@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import shutil
@@ -24,7 +25,7 @@ def replacing(target: Path) -> Iterator[Path]:
     try:
         yield temporary
         if temporary.is_dir() and target.is_dir():
-            shutil.rmtree(target)
+            os.replace(target, scratch / f"{target.name}.old")  # by a rename: a kill never leaves half of it
         os.replace(temporary, target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -50,10 +51,12 @@ def read_bytes(path: Path) -> bytes:
 
 def decode(data: bytes, path: Path | str, encoding: str = "utf-8") -> str:
     """Text from bytes; the line of the first undecodable byte is in the error."""
-    if encoding == "utf-8":
-        encoding = "utf-8-sig"  # a byte order mark is no letter
     try:
-        return data.decode(encoding)
+        known = codecs.lookup(encoding)
+        # a byte order mark is no letter
+        return data.decode("utf-8-sig" if known.name == "utf-8" else encoding)
+    except LookupError:
+        raise InputError(f"{path}: unknown encoding {encoding!r}") from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}: line {line}: byte {data[error.start]:#04x} is not {error.encoding}") from None

@@ -48,6 +48,8 @@ def read_corpus(
 def write_corpus(corpus: Corpus, path: Path | str) -> None:
     """Write LDA-C, UCI, Matrix Market or .npz by the name of the file; the vocabulary goes beside it."""
     path = Path(path)
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder")
     if path.name.startswith("docword.") and path.name.removesuffix(".gz").endswith(".txt"):
         return write_uci(corpus, path)
     writers = {".ldac": write_ldac, ".mtx": write_matrix_market, ".npz": write_binary}

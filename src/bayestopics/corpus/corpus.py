@@ -14,6 +14,8 @@ import scipy.sparse as sparse
 from bayestopics.problems import InputError
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
+MOST = np.iinfo(np.int32).max  # of documents and of tokens
+MOST_UNNAMED_TERMS = 10_000_000  # names made up for them take about a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +33,7 @@ class Corpus:
     name: str = field(default="corpus", compare=False)
 
     def __post_init__(self) -> None:
-        for array in (self.documents, self.terms):
-            array.flags.writeable = False
+        _freeze(self.documents, self.terms)
 
     # -- building -------------------------------------------------------------------------------
 
@@ -51,8 +52,11 @@ class Corpus:
     ) -> Corpus:
         """From (document, term, count) triples in any order; repeated pairs add up, zero counts vanish."""
         if vocabulary is None:
-            largest = int(terms.max()) + 1 if len(terms) else 0
-            vocabulary = [str(term) for term in range(largest if term_count is None else term_count)]
+            if term_count is None:
+                term_count = int(terms.max()) + 1 if len(terms) else 0
+            if term_count > MOST_UNNAMED_TERMS:
+                raise InputError(f"{name}: {term_count} terms without a vocabulary; at most {MOST_UNNAMED_TERMS} can be")
+            vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
         if labels is not None and len(labels) != document_count:
             raise InputError(f"{name}: {len(labels)} labels for {document_count} documents")
@@ -62,8 +66,8 @@ class Corpus:
             documents=np.repeat(np.asarray(documents, np.int32)[order], repeats),
             terms=np.repeat(np.asarray(terms, np.int32)[order], repeats),
             document_count=int(document_count),
-            vocabulary=tuple(vocabulary),
-            labels=None if labels is None else tuple(labels),
+            vocabulary=tuple(map(str, vocabulary)),
+            labels=None if labels is None else tuple(map(str, labels)),
             name=name,
         )
 
@@ -108,12 +112,13 @@ class Corpus:
         bags = list(bags)
         pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
         triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3)
-        if np.any(triples != np.floor(triples)):
+        if not np.all(np.isfinite(triples)) or np.any(triples != np.floor(triples)):
             raise InputError(f"{name}: the bags have counts that are not whole numbers")
         documents, terms, counts = triples.astype(np.int64).T
-        vocabulary = None
-        if id2word is not None:
-            vocabulary = [id2word[term] for term in range(len(id2word))]
+        try:
+            vocabulary = None if id2word is None else [id2word[term] for term in range(len(id2word))]
+        except KeyError as error:
+            raise InputError(f"{name}: the dictionary has no word for id {error}; gensim's compactify() helps") from None
         return cls.from_counts(
             documents,
             terms,
@@ -144,12 +149,16 @@ class Corpus:
 
     @cached_property
     def document_lengths(self) -> np.ndarray:
-        return np.bincount(self.documents, minlength=self.document_count).astype(np.int64)
+        lengths = np.bincount(self.documents, minlength=self.document_count).astype(np.int64)
+        _freeze(lengths)
+        return lengths
 
     @cached_property
     def document_offsets(self) -> np.ndarray:
         """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
-        return np.concatenate(([0], np.cumsum(self.document_lengths)))
+        offsets = np.concatenate(([0], np.cumsum(self.document_lengths)))
+        _freeze(offsets)
+        return offsets
 
     # -- counts ---------------------------------------------------------------------------------
 
@@ -160,6 +169,7 @@ class Corpus:
         shape = (self.document_count, self.term_count)
         matrix = sparse.csr_array((ones, (self.documents, self.terms)), shape=shape)
         matrix.sum_duplicates()
+        _freeze(matrix.data, matrix.indices, matrix.indptr)
         return matrix
 
     def triples(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -203,6 +213,11 @@ class Corpus:
         }
 
 
+def _freeze(*arrays: np.ndarray) -> None:
+    for array in arrays:
+        array.flags.writeable = False
+
+
 def _check_triples(
     documents: np.ndarray,
     terms: np.ndarray,
@@ -222,5 +237,7 @@ def _check_triples(
         raise InputError(f"{name}: document id {bad} is outside the {document_count} documents")
     if not np.any(counts > 0):
         raise InputError(f"{name}: the corpus is empty (no tokens)")
-    if counts.sum() > np.iinfo(np.int32).max:
-        raise InputError(f"{name}: {counts.sum()} tokens are more than the 2,147,483,647 that fit")
+    if document_count > MOST:
+        raise InputError(f"{name}: {document_count} documents are more than the {MOST} that fit")
+    if counts.max() > MOST or counts.sum() > MOST:  # the first, because a sum can overflow
+        raise InputError(f"{name}: the corpus has more than the {MOST} tokens that fit")

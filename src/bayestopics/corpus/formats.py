@@ -7,9 +7,13 @@ the first bad line.
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import io
-from collections.abc import Iterable
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -50,6 +54,8 @@ def _term_count(path: Path, found: int | None, asked: int | None, largest: int) 
 
 # -- LDA-C ---------------------------------------------------------------------------------------
 
+LDAC_LINE = re.compile(r"\s*[+-]?\d+(?:\s+[+-]?\d+:[+-]?\d+)*\s*", re.ASCII)
+
 
 def read_ldac(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
     """Blei's lda-c: a line a document, `n id:count id:count ...`, ids from 0."""
@@ -74,16 +80,15 @@ def read_ldac(path: Path, vocabulary: list[str] | None = None, terms: int | None
 
 def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
     """int64[n, 2]: the (id, count) pairs of one document."""
-    fields = line.replace(":", " ").split()
-    try:
-        values = np.array(fields, dtype=np.int64)
-    except (ValueError, OverflowError):
-        _bad_ldac_line(path, number, line)
-    if not fields:
+    if not line.strip():
         raise InputError(f"{path}: line {number}: blank line; an empty document is written as 0")
-    pairs = values[1:]
-    if line.count(":") * 2 != len(pairs):
+    if not LDAC_LINE.fullmatch(line):
         _bad_ldac_line(path, number, line)
+    try:
+        values = np.array(line.replace(":", " ").split(), dtype=np.int64)
+    except OverflowError:
+        _bad_ldac_line(path, number, line)
+    pairs = values[1:]
     if values[0] * 2 != len(pairs):
         raise InputError(f"{path}: line {number}: announces {values[0]} terms, has {len(pairs) // 2}")
     pairs = pairs.reshape(-1, 2)
@@ -98,36 +103,40 @@ def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
 def _bad_ldac_line(path: Path, number: int, line: str) -> NoReturn:
     first, *pairs = line.split()
     where = f"{path}: line {number}"
-    if not _is_integer(first):
-        raise InputError(f"{where}: the number of terms {first!r} is not a whole number")
+    if fault := _integer_fault(first):
+        raise InputError(f"{where}: the number of terms {first!r} {fault}")
     for pair in pairs:
         term, colon, count = pair.partition(":")
-        if not colon or not _is_integer(term):
+        if not colon or _integer_fault(term):
             raise InputError(f"{where}: {pair!r} is not of the form id:count")
-        if not _is_integer(count):
-            raise InputError(f"{where}: count {count!r} of term {term} is not a whole number")
+        if fault := _integer_fault(count):
+            raise InputError(f"{where}: count {count!r} of term {term} {fault}")
     raise InputError(f"{where}: not of the form `n id:count id:count ...`")
 
 
-def _is_integer(text: str) -> bool:
-    try:
-        return -(2**63) <= int(text) < 2**63 and text.isascii() and "_" not in text
-    except ValueError:
-        return False
+def _integer_fault(text: str) -> str | None:
+    """What keeps a field from being a whole number of 64 bits."""
+    if not re.fullmatch("[+-]?[0-9]+", text):
+        return "is not a whole number"
+    return "is too large" if len(text.lstrip("+-0")) > 18 else None
 
 
 def write_ldac(corpus: Corpus, path: Path) -> None:
     """`path`, and `path`.vocab with all V terms."""
+    write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
     counts = corpus.counts
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as out:
         for d in range(corpus.document_count):
             row = slice(counts.indptr[d], counts.indptr[d + 1])
             pairs = zip(counts.indices[row].tolist(), counts.data[row].tolist(), strict=True)
             out.write(" ".join([str(row.stop - row.start), *(f"{term}:{count}" for term, count in pairs)]) + "\n")
-    write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
 
 
 def write_vocabulary(corpus: Corpus, path: Path) -> None:
+    """A term a line. It is written before the counts: they appear last, and are never without it."""
+    for term in corpus.vocabulary:
+        if term != term.strip() or "\n" in term:
+            raise InputError(f"{path}: the term {term!r} would not survive in a file of lines; .npz can hold it")
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{term}\n" for term in corpus.vocabulary), encoding="utf-8")
 
@@ -135,10 +144,15 @@ def write_vocabulary(corpus: Corpus, path: Path) -> None:
 # -- triples: UCI and Matrix Market --------------------------------------------------------------
 
 
+NOT_IN_INTEGERS = re.compile(r"[^\d\s+-]", re.ASCII)
+
+
 def _read_triples(path: Path, text: str, first_line: int, documents: int, terms: int, announced: int) -> np.ndarray:
     """int64[n, 3] of 1-based (document, term, count) lines, checked against the header."""
     try:
-        # on_bad_lines: a line with more than three fields; a missing field is a nan, and an int64 column refuses it
+        if NOT_IN_INTEGERS.search(text):  # pandas would take 3.0 and 1e3
+            raise ValueError
+        # a line with more than three fields is an error, or makes an index; a missing field is a nan, which int64 refuses
         table = pd.read_csv(
             io.StringIO(text), sep=r"\s+", header=None, names=["d", "v", "n"], dtype=np.int64, quoting=3
         )
@@ -172,8 +186,8 @@ def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: i
         if len(fields) != 3:
             raise InputError(f"{where}: {len(fields)} fields instead of three (document, term, count)")
         for what, field in zip(("document id", "term id", "count"), fields, strict=True):
-            if not _is_integer(field):
-                raise InputError(f"{where}: {what} {field!r} is not a whole number")
+            if fault := _integer_fault(field):
+                raise InputError(f"{where}: {what} {field!r} {fault}")
         document, term, count = map(int, fields)
         if not 1 <= document <= documents:
             raise InputError(f"{where}: document id {document} is outside 1..{documents} (ids count from 1)")
@@ -185,8 +199,8 @@ def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: i
 
 
 def _header_number(path: Path, number: int, text: str, what: str) -> int:
-    if not _is_integer(text) or int(text) < 0:
-        raise InputError(f"{path}: line {number}: {what} {text!r} is not a whole number")
+    if fault := _integer_fault(text) or (int(text) < 0 and "is negative"):
+        raise InputError(f"{path}: line {number}: {what} {text!r} {fault}")
     return int(text)
 
 
@@ -214,10 +228,8 @@ def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: i
     text = decode(read_bytes(path), path)
     banner, _, rest = text.partition("\n")
     kind = banner.lower().split()
-    if kind[:3] != ["%%matrixmarket", "matrix", "coordinate"] or kind[3:] not in (
-        ["integer", "general"],
-        ["real", "general"],
-    ):
+    fields = ("integer", "unsigned-integer", "real")  # the second is scipy's, for unsigned counts
+    if kind not in [["%%matrixmarket", "matrix", "coordinate", field, "general"] for field in fields]:
         raise InputError(f"{path}: line 1: not a `%%MatrixMarket matrix coordinate integer|real general` header")
     number = 2
     while rest.startswith("%") or (rest and not rest.split("\n", 1)[0].strip()):
@@ -237,13 +249,13 @@ def _whole_numbers(body: str) -> str:
     """A real matrix of counts writes 3 as 3.0 or 3.000e+00; anything else stays, and is refused later."""
     lines = body.split("\n")
     for i, line in enumerate(lines):
-        head, _, count = line.rstrip().rpartition(" ")
+        *ids, count = line.split() or [""]
         try:
             value = float(count)
         except ValueError:
             continue
         if value.is_integer() and abs(value) < 2**53:
-            lines[i] = f"{head} {int(value)}"
+            lines[i] = " ".join([*ids, str(int(value))])
     return "\n".join(lines)
 
 
@@ -282,18 +294,18 @@ def write_uci(corpus: Corpus, path: Path) -> None:
     stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
     text = f"{corpus.document_count}\n{corpus.term_count}\n{corpus.nonzero_count}\n{_triples_text(corpus)}"
     data = text.encode()
+    write_vocabulary(corpus, path.with_name(f"vocab.{stem}.txt"))
     with replacing(path) as temporary:
         temporary.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
-    write_vocabulary(corpus, path.with_name(f"vocab.{stem}.txt"))
 
 
 def write_matrix_market(corpus: Corpus, path: Path) -> None:
     """`path`, and `path`.vocab with all V terms."""
     head = f"%%MatrixMarket matrix coordinate integer general\n% documents x terms\n{corpus.document_count}"
     text = f"{head} {corpus.term_count} {corpus.nonzero_count}\n{_triples_text(corpus)}"
+    write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
 
 
 # -- binary: scipy's sparse .npz, and ours with vocabulary and labels -----------------------------
@@ -301,28 +313,39 @@ def write_matrix_market(corpus: Corpus, path: Path) -> None:
 
 def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
     """A corpus of `write_binary`, or a matrix of `scipy.sparse.save_npz` (documents x terms)."""
-    read_bytes(path)  # says clearly that a file is missing
+    data = io.BytesIO(read_bytes(path))
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(data, allow_pickle=False) as file:
             if "format" in file:
-                matrix = sparse.load_npz(path)
+                matrix = sparse.load_npz(data)
                 vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
-                _term_count(path, matrix.shape[1], terms, 0)
-                return Corpus.from_sparse(matrix, vocabulary, name=str(path))
-            labels = file["labels"].tolist() if "labels" in file else None
-            corpus = Corpus.from_counts(
-                *file["triples"],
-                document_count=int(file["document_count"]),
-                vocabulary=file["vocabulary"].tolist(),
-                labels=labels,
-                name=str(file["name"]),
-            )
-    except (OSError, KeyError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{path}: not a corpus in .npz form ({error})") from None
+                corpus = Corpus.from_sparse(matrix, vocabulary, name=str(path))
+            else:
+                corpus = _from_arrays(path, file)
+    except InputError:
+        raise
+    except NOT_NPZ as error:
+        raise InputError(f"{path}: not a corpus in .npz form ({type(error).__name__})") from None
     _term_count(path, corpus.term_count, terms, 0)
     return corpus
+
+
+# what numpy and scipy raise for a file that is cut, damaged or something else (AttributeError: a plain .npy array)
+NOT_NPZ = (OSError, EOFError, LookupError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+
+
+def _from_arrays(path: Path, file: Mapping[str, np.ndarray]) -> Corpus:
+    documents, terms, counts = file["triples"]
+    corpus = Corpus.from_counts(
+        documents,
+        terms,
+        counts,
+        document_count=int(file["document_count"]),
+        vocabulary=file["vocabulary"].tolist(),
+        labels=file["labels"].tolist() if "labels" in file else None,
+        name=str(path),  # for what may be wrong with it
+    )
+    return dataclasses.replace(corpus, name=str(file["name"]))
 
 
 def write_binary(corpus: Corpus, path: Path) -> None:

@@ -63,11 +63,13 @@ def from_texts(
     for bag in bags:
         count.update(bag)
     stop = stop_words(pruning.stop_words)
-    most = pruning.max_document_fraction * len(bags)
     vocabulary = sorted(
         term
         for term, frequency in document_frequency.items()
-        if term not in stop and pruning.min_documents <= frequency <= most and count[term] >= pruning.min_count
+        if term not in stop
+        and frequency >= pruning.min_documents
+        and frequency / len(bags) <= pruning.max_document_fraction
+        and count[term] >= pruning.min_count
     )
     index = {term: i for i, term in enumerate(vocabulary)}
     triples = [(d, index[term], n) for d, bag in enumerate(bags) for term, n in bag.items() if term in index]
@@ -87,12 +89,16 @@ def from_texts(
 
 def read_folder(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
     """One document a file, in the order of their paths; a document's label is its subfolder, if any."""
-    names = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+    names = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
     if not names:
         raise InputError(f"{path}: the folder has no files")
     texts = (decode(read_bytes(name), name, encoding) for name in names)
     folders = [name.parent.relative_to(path).as_posix() for name in names]
     return from_texts(texts, pruning, folders if any(f != "." for f in folders) else None, str(path))
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def read_tsv(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:

@@ -80,7 +80,7 @@ def _sweep(
             while cumulative[new] <= threshold and new < topics - 1:
                 new += 1
         product *= (by_document[new] + alpha[new]) * (by_term[new] + eta) * inverse_total[new] / mass
-        if product < 1e-280:
+        if product < 1e-100:  # one more conditional, 1e-160 at the least, does not underflow
             log_g += math.log(product)
             product = 1.0
         # put it back

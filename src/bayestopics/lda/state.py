@@ -9,6 +9,8 @@ import numpy as np
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.problems import InputError
 
+SMALLEST, LARGEST = 1e-50, 1e50  # products of alpha, eta and their ratios stay within the range of a double
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -19,13 +21,16 @@ class Prior:
 
     def __post_init__(self) -> None:
         for name, values in (("alpha", self.alpha), ("eta", self.eta)):
-            if not np.all(np.isfinite(values)) or np.any(np.asarray(values) <= 0):
-                raise InputError(f"{name} must be positive and finite, not {values}")
+            if not np.all((np.asarray(values) >= SMALLEST) & (np.asarray(values) <= LARGEST)):  # nor nan
+                raise InputError(f"{name} must be positive and finite ({SMALLEST} to {LARGEST}), not {values}")
 
     def alpha_vector(self, topics: int) -> np.ndarray:
-        if isinstance(self.alpha, tuple) and len(self.alpha) != topics:
-            raise InputError(f"alpha has {len(self.alpha)} values for {topics} topics")
-        return np.full(topics, self.alpha, dtype=np.float64) if np.isscalar(self.alpha) else np.array(self.alpha, float)
+        if topics < 1:
+            raise InputError(f"the number of topics must be at least 1, not {topics}")
+        alpha = np.array(self.alpha, dtype=np.float64)
+        if alpha.ndim > 0 and alpha.shape != (topics,):
+            raise InputError(f"alpha has {alpha.size} values for {topics} topics")
+        return np.full(topics, alpha) if alpha.ndim == 0 else alpha
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +66,16 @@ def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndar
 
 
 def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
-    if topics < 1:
-        raise InputError(f"the number of topics must be at least 1, not {topics}")
+    alpha = prior.alpha_vector(topics)
     assignments = np.array(assignments, dtype=np.int32)
     if assignments.shape != corpus.terms.shape or np.any((assignments < 0) | (assignments >= topics)):
         raise ValueError("assignments must be one topic in 0..topics-1 for each token")
     counts = count(corpus, topics, assignments)
-    return State(corpus.documents, corpus.terms, prior.alpha_vector(topics), prior.eta, assignments, *counts)
+    return State(corpus.documents, corpus.terms, alpha, float(prior.eta), assignments, *counts)
 
 
 def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
     """Every token to a topic drawn uniformly."""
-    if topics < 1:
-        raise InputError(f"the number of topics must be at least 1, not {topics}")
+    prior.alpha_vector(topics)  # refuses impossible topics before the draw
     assignments = rng.integers(topics, size=corpus.token_count, dtype=np.int32)
     return from_assignments(corpus, topics, prior, assignments)

@@ -54,7 +54,8 @@ class Completion:
 
     def log_score(self) -> float:
         """Mean log probability of a held-out word."""
-        return float(self.pair_counts @ np.log(self.probabilities()) / self.tokens)
+        # not `@`: the bits of a BLAS product depend on its number of threads
+        return float(np.sum(self.pair_counts * np.log(self.probabilities())) / self.tokens)
 
     def reset(self) -> None:
         self.total[:] = 0.0
@@ -124,6 +125,6 @@ def score(
     log_score = everything.log_score()
     # log score = sum_i c_i log p_i / N; to first order a batch moves it by sum_i c_i (p_bi - p_i) / p_i / N
     mean = everything.probabilities()
-    shifts = [batch.pair_counts @ (batch.probabilities() / mean) / batch.tokens for batch in batches]
+    shifts = [np.sum(batch.pair_counts * batch.probabilities() / mean) / batch.tokens for batch in batches]
     error = float(np.std(shifts, ddof=1) / np.sqrt(len(shifts))) if len(shifts) > 1 else None
     return Score(log_score, error, float(np.exp(-log_score)), heldout.token_count)

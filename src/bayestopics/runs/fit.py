@@ -38,11 +38,11 @@ def fit(
     checkpoint_seconds: float = 30.0,
 ) -> dict[str, Any]:
     """Run the chains, and say how they went; with `out`, keep a run record there."""
-    sampler_by_name(sampler)
+    module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
     params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
-    run = Run("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__))
+    run = Run("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
     watch = Stopwatch()
     finished: list[Chain] = []
     checkpoints: list[Checkpoint] = []
@@ -119,15 +119,19 @@ def topics_table(corpus: Corpus, state: State) -> pd.DataFrame:
     return table.sort_values(["topic", "probability", "term"], ascending=[True, False, True], ignore_index=True)
 
 
+def topic_shares(state: State) -> pd.DataFrame:
+    return pd.DataFrame({"topic": np.arange(state.topics), "share": state.topic_total / state.topic_total.sum()})
+
+
 def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any], watch: Stopwatch) -> Record:
     traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
     timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
     log_joint = np.atleast_2d(result["log_joint"])
-    metrics: dict[str, float | None] = {
+    metrics = {
         "log_joint_mean": float(log_joint.mean()),
         "log_joint_last": float(log_joint[0, -1]),
     }
-    metrics |= {"rhat": result["rhat"], "effective_sample_size": result["effective_sample_size"]}
+    metrics |= {key: result[key] for key in ("rhat", "effective_sample_size") if result[key] is not None}
     return Record(
         run=run,
         metrics=metrics,
@@ -136,7 +140,12 @@ def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any
             "trace": pd.concat(traces, ignore_index=True),
             "timing": pd.concat(timings, ignore_index=True),
             "topics": topics_table(corpus, chains[0].state),
+            "shares": topic_shares(chains[0].state),
         },
         arrays={"assignments": np.array([chain.state.assignments for chain in chains])},
-        volatile=watch.volatile(seconds=result["seconds"], tokens_per_second=result["tokens_per_second"]),
+        volatile=watch.volatile(
+            seconds=result["seconds"],
+            tokens_per_second=result["tokens_per_second"],
+            resumed=[chain.resumed for chain in chains],
+        ),
     )

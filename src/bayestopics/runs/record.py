@@ -55,7 +55,7 @@ class Run:
         return hashlib.sha256(canonical(dataclasses.asdict(self)).encode()).hexdigest()
 
     def generator(self, part: str = "") -> np.random.Generator:
-        """The run's random generator, or that of a part of it (a chain, a split)."""
+        """The run's random generator, or that of a part of it."""
         return generator(self.seed, f"{self.study}/{self.name}/{part}")
 
 
@@ -64,7 +64,7 @@ class Record:
     """A run and its results."""
 
     run: Run
-    metrics: dict[str, float | None]
+    metrics: dict[str, float]  # nan where there is none; null in run.json
     warnings: list[str] = field(default_factory=list)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)  # trace, timing, topics, ...
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
@@ -126,7 +126,7 @@ def read(folder: Path) -> Record:
             arrays = dict(file)
     return Record(
         run=Run(**content["run"]),
-        metrics=content["metrics"],
+        metrics={key: math.nan if value is None else value for key, value in content["metrics"].items()},
         warnings=content["warnings"],
         tables={path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))},
         arrays=arrays,
@@ -139,15 +139,20 @@ def same_bits(first: Record, second: Record) -> bool:
     """Whether two records agree in everything that is not volatile."""
     tables = [set(record.tables) - set(VOLATILE_TABLES) for record in (first, second)]
     return (
-        first.run == second.run
+        first.run.identity == second.run.identity  # a tuple among the params is a list once it was read
         and canonical(first.metrics) == canonical(second.metrics)
         and first.warnings == second.warnings
         and first.versions == second.versions
         and tables[0] == tables[1]
         and all(first.tables[name].equals(second.tables[name]) for name in tables[0])
         and first.arrays.keys() == second.arrays.keys()
-        and all(np.array_equal(first.arrays[name], second.arrays[name]) for name in first.arrays)
+        and all(_same_array(first.arrays[name], second.arrays[name]) for name in first.arrays)
     )
+
+
+def _same_array(first: np.ndarray, second: np.ndarray) -> bool:
+    """To the bit, so nan is nan, and float32 is not float64."""
+    return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()
 
 
 def describe(corpus: Corpus) -> dict[str, str]:

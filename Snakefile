@@ -1,0 +1,43 @@
+# bayestopics: every figure, table and claim of the project.
+#
+#   snakemake --cores 8                          everything, at the scale of config/config.yaml
+#   snakemake --cores 8 --config scale=paper     the papers' own sizes
+#   snakemake --cores 8 first_look               one study
+#
+# Rules are in workflow/rules, one file a study; settings are in config/.
+from snakemake.utils import min_version, validate
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/first_look.smk"
+include: "workflow/rules/tracking.smk"
+include: "workflow/rules/claims.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        [targets(study) for study in config["studies"]],
+        f"{RESULTS}/claims.md",
+        f"{RESULTS}/config.yaml",
+
+
+onstart:
+    say_what_is_left_out()
+
+
+onsuccess:
+    say_what_is_left_out()
+    print(
+        f"results are in {RESULTS}; claims in {RESULTS}/claims.md", file=sys.stderr
+    )
+
+
+onerror:
+    say_what_is_left_out()

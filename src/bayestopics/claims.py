@@ -1,0 +1,100 @@
+"""The table of claims (config/claims.yaml): what the papers say, what came out here, and a computed verdict.
+
+A claim names a function of its study's module, `module:function`, which gets the study's records, the registry's
+entries and the paper's `numbers`, and returns an Answer. Verdicts are computed there by the rule that its docstring
+and the claim's `rule` state; nothing is typed into the table by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import pandas as pd
+
+from bayestopics.corpus.registry import Entry
+from bayestopics.runs.record import Record
+
+Records = Mapping[str, Record]
+VERDICTS = ("reproduced", "partly", "not reproduced", "not comparable")
+NOT_YET = "not yet answered"
+
+
+@dataclass(frozen=True)
+class Answer:
+    ours: str
+    error: str
+    verdict: str
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict {self.verdict!r} is none of {VERDICTS}")
+
+
+class Unanswered(Exception):
+    """The records at hand cannot answer a claim; the message says why."""
+
+
+def answer(claim: dict[str, Any], studies: Mapping[str, Records], entries: dict[str, Entry]) -> Answer | str:
+    """The answer, or the reason why there is none."""
+    if "function" not in claim:
+        return NOT_YET
+    if claim["study"] not in studies:
+        return f"not answered: the study {claim['study']} was not run"
+    module, _, function = claim["function"].partition(":")
+    try:
+        result: Answer = getattr(import_module(module), function)(
+            studies[claim["study"]], entries, claim.get("numbers", {})
+        )
+    except Unanswered as reason:
+        return f"not answered: {reason}"
+    return result
+
+
+def table(
+    claims: list[dict[str, Any]], studies: Mapping[str, Records], entries: dict[str, Entry], scale: str
+) -> pd.DataFrame:
+    rows = []
+    for claim in claims:
+        found = answer(claim, studies, entries)
+        text = found if isinstance(found, str) else ""
+        rows.append(
+            {
+                "id": claim["id"],
+                "paper": claim["paper"],
+                "where": claim["where"],
+                "claim": claim["statement"],
+                "ours": "" if isinstance(found, str) else found.ours,
+                "error": "" if isinstance(found, str) else found.error,
+                "scale": scale,
+                "verdict": text or found.verdict,  # type: ignore[union-attr]
+                "rule": claim.get("rule", ""),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def markdown(table: pd.DataFrame, scale: str, left_out: list[str]) -> str:
+    """The table for people: answered claims first, then a line a claim that is still open."""
+    counts = table["verdict"].value_counts()
+    lines = [f"# Claims of the papers, at scale {scale}", ""]
+    lines += [f"- {count} {verdict}" for verdict, count in counts.items()]
+    if left_out:
+        lines += ["", "Corpora that were not available:", "", *(f"- {line}" for line in left_out)]
+    answered = table[table["verdict"].isin(VERDICTS)]
+    lines += ["", "## Answered", "", "| id | where | claim | ours | error | verdict |", "|---|---|---|---|---|---|"]
+    for row in answered.itertuples():
+        cells = [row.id, f"{row.paper}, {row.where}", row.claim, row.ours, row.error, f"**{row.verdict}**"]
+        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    lines += ["", "How each verdict is decided:", "", *(f"- {row.id}: {row.rule}" for row in answered.itertuples())]
+    lines += ["", "## Open", "", "| id | where | claim | |", "|---|---|---|---|"]
+    for row in table[~table["verdict"].isin(VERDICTS)].itertuples():
+        cells = [row.id, f"{row.paper}, {row.where}", row.claim, row.verdict]
+        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: Any) -> str:
+    return " ".join(str(text).replace("|", "\\|").split())

@@ -1,0 +1,1 @@
+"""Figures: one module a study. They read run records, and nothing else."""

@@ -1,0 +1,87 @@
+"""Figures of the study `first_look`: traces, topics, and a summary table."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bayestopics.figures.style import COLOURS, label_scale
+from bayestopics.runs.fit import convergence
+from bayestopics.runs.record import Record
+
+LARGEST = 6  # topics shown a corpus
+WORDS = 8  # words shown a topic
+
+
+def by_corpus(records: list[Record]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(record.run.corpus, []).append(record)
+    return groups
+
+
+def second_halves(records: list[Record]) -> np.ndarray:
+    """Log joint, chains x draws, of the second halves of the chains."""
+    return np.array([record.trace["log_joint"].to_numpy()[len(record.trace) // 2 :] for record in records])
+
+
+def draw_traces(records: list[Record], scale: str) -> Figure:
+    """Log joint (left) and completion perplexity (right) against sweeps, a row a corpus, a line a chain."""
+    groups = by_corpus(records)
+    figure, axes = plt.subplots(len(groups), 2, figsize=(10, 0.6 + 2.5 * len(groups)), squeeze=False)
+    for (left, right), (corpus, chains) in zip(axes, groups.items(), strict=True):
+        for number, record in enumerate(chains):
+            trace = record.trace
+            style = {"color": COLOURS[number % len(COLOURS)], "label": f"chain {number + 1}"}
+            left.plot(trace["sweep"] + 1, trace["log_joint"], linewidth=1, **style)
+            blocks = trace.dropna(subset="perplexity")
+            right.plot(blocks["sweep"] + 1, blocks["perplexity"], linewidth=1.3, **style)
+        rhat, _ = convergence(second_halves(chains))
+        params = chains[0].run.params
+        agreement = "" if rhat is None else f", R-hat {rhat:.2f}"
+        left.set(title=f"{corpus}, {params['topics']} topics{agreement}", ylabel="log p(w, z)  (nats)", xscale="log")
+        right.set(title=f"{corpus}: held-out words", ylabel="perplexity", xscale="log")
+    for axis in axes[-1]:
+        axis.set_xlabel("sweep")
+    axes[0, 0].legend(loc="lower right")
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.02, 1, 1))
+    return figure
+
+
+def draw_topics(records: list[Record], scale: str) -> Figure:
+    """The largest topics of the last sweep of each corpus's first chain, as bars labelled with their words."""
+    groups = by_corpus(records)
+    rows = -(-len(groups) // 2)
+    figure, axes = plt.subplots(rows, 2, figsize=(13, 0.5 + 2.6 * rows), squeeze=False)
+    for axis, (corpus, chains) in zip(axes.flat, groups.items(), strict=False):
+        topics = chains[0].tables["topics"]
+        share = chains[0].tables["shares"].set_index("topic")["share"].sort_values(ascending=False)[:LARGEST]
+        for y, (topic, value) in enumerate(share.items()):
+            words = topics.loc[topics["topic"] == topic, "term"][:WORDS]
+            axis.barh(-y, value, height=0.42, color=COLOURS[0])
+            axis.text(0, -y + 0.3, " ".join(words), fontsize=9, va="bottom")
+        axis.set(title=f"{corpus}: largest {len(share)} of {chains[0].run.params['topics']} topics", yticks=[])
+        axis.set_ylim(-len(share) + 0.5, 0.95)
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axis.set_xlabel("share of the tokens")
+        axis.grid(axis="y", visible=False)
+    for axis in axes.flat[len(groups) :]:
+        axis.set_visible(False)
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.02, 1, 1))
+    return figure
+
+
+def summary(records: list[Record]) -> pd.DataFrame:
+    """A row a chain: metrics, R-hat over the corpus's chains, speed."""
+    rows = []
+    for corpus, chains in by_corpus(records).items():
+        rhat, _ = convergence(second_halves(chains))
+        for record in chains:
+            row = {"corpus": corpus, "run": record.run.name, "topics": record.run.params["topics"], **record.metrics}
+            row |= {"rhat": rhat, "tokens_per_second": record.volatile["tokens_per_second"]}
+            rows.append(row | {"warnings": "; ".join(record.warnings)})
+    return pd.DataFrame(rows)

@@ -1,0 +1,108 @@
+"""Run records to MLflow: one run a record, however often it is published.
+
+Only this module imports mlflow, and only when it is called: the import takes seconds. Publishing is the work of one
+process at a time (the workflow's `mlflow_writer` resource); a fresh sqlite store is created by a rule of its own,
+because several processes that migrate its schema at once crash.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bayestopics.runs.record import Record, read
+
+EXPERIMENT = "bayestopics"
+IDENTITY = "bayestopics.identity"
+POINTS = 200  # of a trace that MLflow gets; the record has all
+BATCH = 1000  # metrics a call, MLflow's limit
+
+
+def tracking_uri(results: Path) -> str:
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(results / 'mlflow.db').resolve()}"
+
+
+def create_store(results: Path) -> str:
+    """Create the store and the experiment if they are not there; returns the experiment's id."""
+    client = _client(results)
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    if experiment is not None:
+        return str(experiment.experiment_id)
+    location = None if "MLFLOW_TRACKING_URI" in os.environ else (results / "mlflow-artifacts").resolve().as_uri()
+    return str(client.create_experiment(EXPERIMENT, artifact_location=location))
+
+
+def publish(folders: Iterable[Path], results: Path) -> dict[str, str]:
+    """Publish these records; returns identity -> MLflow run id. A record that is there already is left alone."""
+    client = _client(results)
+    experiment = create_store(results)
+    published = {}
+    for folder in folders:
+        record = read(folder)
+        identity = record.run.identity
+        finished = None
+        for run in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{identity}'"):
+            if run.info.status == "FINISHED":
+                finished = run.info.run_id
+            else:  # an earlier publication was cut short
+                client.delete_run(run.info.run_id)
+        published[identity] = finished or _publish_one(client, experiment, record, folder)
+    return published
+
+
+def _client(results: Path) -> Any:
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
+    results.mkdir(parents=True, exist_ok=True)
+    from mlflow import MlflowClient
+
+    return MlflowClient(tracking_uri(results))
+
+
+def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> str:
+    from mlflow.entities import Metric, Param, RunTag
+
+    definition = record.run
+    tags = {
+        IDENTITY: definition.identity,
+        "study": definition.study,
+        "scale": definition.scale,
+        "corpus": definition.corpus,
+        "code": definition.code,
+        "warnings": "; ".join(record.warnings),
+    }
+    name = f"{definition.study}/{definition.name} ({definition.scale})"
+    run = client.create_run(experiment, run_name=name, tags=tags)
+    params = {"corpus": definition.corpus, "seed": definition.seed, **definition.params}
+    end = int(run.info.start_time)
+    numbers = {key: value for key, value in record.metrics.items() if math.isfinite(value)}
+    numbers |= {key: record.volatile[key] for key in record.volatile if isinstance(record.volatile[key], float)}
+    metrics = [Metric(key, float(value), end, 0) for key, value in numbers.items()]
+    metrics += [Metric(f"trace_{key}", value, end, step) for key, step, value in _trace_points(record)]
+    client.log_batch(
+        run.info.run_id,
+        params=[Param(key, str(value)[:6000]) for key, value in params.items()],
+        tags=[RunTag(f"version.{key}", value) for key, value in record.versions.items()],
+    )
+    for start in range(0, len(metrics), BATCH):
+        client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
+    client.log_artifact(run.info.run_id, str(folder / "run.json"))
+    client.set_terminated(run.info.run_id, "FINISHED")
+    return str(run.info.run_id)
+
+
+def _trace_points(record: Record) -> Iterable[tuple[str, int, float]]:
+    """(column, sweep, value): at most POINTS finite values a column, evenly spaced."""
+    if "trace" not in record.tables:
+        return
+    trace = record.trace
+    for column in trace.columns:
+        if column in ("sweep", "chain"):
+            continue
+        values = trace.loc[trace[column].notna(), ["sweep", column]]
+        every = max(1, -(-len(values) // POINTS))
+        for row in values.iloc[::every].itertuples(index=False):
+            yield column, int(row[0]), float(row[1])

@@ -1,0 +1,75 @@
+"""Study `first_look`: plain single-site Gibbs on a few corpora, end to end.
+
+One run is one chain: log joint and completion perplexity over the sweeps, and the topics of the last sweep.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import effective_sample_size, mcse
+from bayestopics.lda.state import Prior
+from bayestopics.predict.completion import Completion, split
+from bayestopics.runs.chain import Perplexity, run_chain
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.fit import topic_shares, topics_table
+from bayestopics.runs.record import Record, Run, Stopwatch
+from bayestopics.seeds import generator
+
+FEW_EFFECTIVE_DRAWS = 20
+
+
+def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
+    watch = Stopwatch()
+    params = run.params
+    # the key leaves the chain out: all chains of a corpus see the same split
+    split_rng = generator(run.seed, f"{run.study}/{run.corpus}/split")
+    training, heldout = split(corpus, params["heldout_documents"], split_rng)
+    chain = run_chain(
+        training,
+        params["topics"],
+        Prior(params["alpha"], params["eta"]),
+        sampler=params["sampler"],
+        sweeps=params["sweeps"],
+        rng=run.generator(),
+        observer=Perplexity(Completion(heldout)),
+        checkpoint=checkpoint,
+        description=run.name,
+    )
+    trace = chain.trace()
+    kept = trace[len(trace) // 2 :]
+    log_joint = kept["log_joint"].to_numpy()
+    perplexity = kept["perplexity"].dropna().to_numpy()
+    metrics: dict[str, float] = {
+        "log_joint": float(log_joint.mean()),
+        "log_joint_error": float(mcse(log_joint)),
+        "log_joint_effective_draws": float(effective_sample_size(log_joint)),
+        "perplexity": float(perplexity.mean()),
+        "perplexity_last": float(perplexity[-1]),
+        "training_tokens": training.token_count,
+        "heldout_tokens": heldout.token_count,
+    }
+    warnings = []
+    if metrics["log_joint_effective_draws"] < FEW_EFFECTIVE_DRAWS:
+        warnings.append(
+            f"the second half of the chain is worth {metrics['log_joint_effective_draws']:.1f} independent draws "
+            "of the log joint: it still moves, and the standard error is too small"
+        )
+    seconds = float(np.sum(chain.seconds))
+    return Record(
+        run,
+        metrics,
+        warnings,
+        tables={
+            "trace": trace,
+            "timing": chain.timing(),
+            "topics": topics_table(training, chain.state),
+            "shares": topic_shares(chain.state),
+        },
+        volatile=watch.volatile(
+            sampling_seconds=seconds,
+            tokens_per_second=training.token_count * len(chain.seconds) / seconds,
+            resumed=chain.resumed,
+        ),
+    )

@@ -1,0 +1,118 @@
+# What all rules share: settings, what corpora are within reach, and the names of the records.
+import json
+import os
+import sys
+from pathlib import Path
+
+import yaml
+
+from bayestopics.code import code_hash, kernel_hash
+from bayestopics.corpus.registry import Registry
+from bayestopics.lda import SAMPLERS
+
+validate(config, "../schemas/config.schema.yaml")
+SCALE = config["scale"]
+RESULTS = f"results/{SCALE}"
+CHECKPOINTS = "results/checkpoints"
+
+
+def load(path, schema):
+    """A settings file, checked against its schema."""
+    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    validate(content, f"../schemas/{schema}.schema.yaml")
+    return content
+
+
+if config["mirror"]:
+    os.environ["BAYESTOPICS_MIRROR"] = str(Path(config["mirror"]).resolve())
+load("config/corpora.yaml", "corpora")
+CLAIMS = load("config/claims.yaml", "claims")
+STUDY = {
+    study: load(f"config/studies/{study}.yaml", f"studies/{study}")
+    for study in config["studies"]
+}
+AT_SCALE = {study: settings["scales"][SCALE] for study, settings in STUDY.items()}
+REGISTRY = Registry()
+
+
+def find_corpora():
+    """Where each corpus is, found out once: processes that Snakemake starts read the answer of the first."""
+    wanted = sorted(
+        {name for settings in AT_SCALE.values() for name in settings["corpora"]}
+    )
+    known = json.loads(os.environ.get("BAYESTOPICS_PLACES", "{}"))
+    if set(wanted) - set(known):
+        known = REGISTRY.where(wanted)
+        os.environ["BAYESTOPICS_PLACES"] = json.dumps(known)
+    return {name: known[name] for name in wanted}
+
+
+PLACES = find_corpora()
+LEFT_OUT = {
+    name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None
+}
+if LEFT_OUT and config["require"] == "all":
+    missing = "\n".join(f"  {name}: {how}" for name, how in LEFT_OUT.items())
+    raise WorkflowError(f"corpora are not available, and require=all:\n{missing}")
+
+
+def say_what_is_left_out():
+    if not LEFT_OUT:
+        return
+    print(f"LEFT OUT: {len(LEFT_OUT)} corpora are not available here:", file=sys.stderr)
+    for name, how in LEFT_OUT.items():
+        print(f"  {name}: {how}", file=sys.stderr)
+
+
+def available(study):
+    """The study's corpora at this scale that are within reach."""
+    return [name for name in AT_SCALE[study]["corpora"] if PLACES[name]]
+
+
+def corpus_file(name):
+    return f"data/corpora/{name}.npz"
+
+
+def record_folders(study):
+    """The folders of all run records of a study."""
+    return [f"{RESULTS}/{study}/{run}" for run in RUNS[study]]
+
+
+def targets(study):
+    """What a study's own target asks for: figures and tables, and its records published."""
+    return [*OUTPUTS[study], f"{RESULTS}/{study}/published.json"]
+
+
+# Each study's file fills these in: run name -> parameters, and the outputs beside the records.
+RUNS = {}
+OUTPUTS = {}
+
+
+# Kernels are compiled once, before jobs that use them run side by side. `ancient` on this file keeps its date out of
+# the decision to rerun: the rules know their own code.
+WARM = f"results/kernels-{kernel_hash()}.ready"
+
+
+rule warm_kernels:
+    output:
+        touch(WARM),
+    log:
+        f"results/logs/warm-{kernel_hash()}.log",
+    message:
+        "Compiling the kernels"
+    script:
+        "../scripts/warm_kernels.py"
+
+
+rule resolved_config:
+    output:
+        f"{RESULTS}/config.yaml",
+    log:
+        f"{RESULTS}/logs/config.log",
+    localrule: True
+    params:
+        settings={"config": dict(config), "studies": AT_SCALE, "left_out": LEFT_OUT},
+    message:
+        "Writing the settings that were used"
+    script:
+        "../scripts/resolved_config.py"

@@ -1,0 +1,81 @@
+# Study `first_look`: plain single-site Gibbs on a few corpora, end to end.
+
+if "first_look" in config["studies"]:
+    FIRST_LOOK = AT_SCALE["first_look"]
+    RUNS["first_look"] = {
+        f"{name}-chain{chain}": {
+            "corpus": name,
+            "chain": chain,
+            "sampler": STUDY["first_look"]["sampler"],
+            "sweeps": FIRST_LOOK["sweeps"],
+            **STUDY["first_look"]["models"][name],
+        }
+        for name in available("first_look")
+        for chain in range(FIRST_LOOK["chains"])
+    }
+    OUTPUTS["first_look"] = [
+        f"{RESULTS}/first_look/traces.png",
+        f"{RESULTS}/first_look/topics.png",
+        f"{RESULTS}/first_look/summary.csv",
+    ]
+
+    def first_look_params(wildcards):
+        return RUNS["first_look"][wildcards.run]
+
+    def first_look_corpus(wildcards):
+        return corpus_file(RUNS["first_look"][wildcards.run]["corpus"])
+
+    rule first_look:
+        input:
+            targets("first_look"),
+
+    rule first_look_run:
+        input:
+            corpus=first_look_corpus,
+            kernels=ancient(WARM),
+        output:
+            record=directory(f"{RESULTS}/first_look/{{run}}"),
+        log:
+            f"{RESULTS}/logs/first_look-{{run}}.log",
+        wildcard_constraints:
+            run="|".join(RUNS["first_look"]) or "none",
+        params:
+            run=first_look_params,
+            seed=config["seed"],
+            scale=SCALE,
+            checkpoints=CHECKPOINTS,
+            code=code_hash(
+                "bayestopics.studies.first_look",
+                SAMPLERS[STUDY["first_look"]["sampler"]],
+            ),
+        message:
+            "Sampling {wildcards.run}"
+        script:
+            "../scripts/first_look_run.py"
+
+    rule first_look_figures:
+        input:
+            records=record_folders("first_look"),
+        output:
+            traces=report(
+                f"{RESULTS}/first_look/traces.png",
+                caption="../report/first_look_traces.rst",
+                category="First look",
+                labels={"what": "log joint and perplexity"},
+            ),
+            topics=report(
+                f"{RESULTS}/first_look/topics.png",
+                caption="../report/first_look_topics.rst",
+                category="First look",
+                labels={"what": "topics"},
+            ),
+            summary=f"{RESULTS}/first_look/summary.csv",
+        log:
+            f"{RESULTS}/logs/first_look-figures.log",
+        params:
+            scale=SCALE,
+            code=code_hash("bayestopics.figures.first_look"),
+        message:
+            "Drawing the first look"
+        script:
+            "../scripts/first_look_figures.py"

@@ -1,0 +1,21 @@
+"""One chain of the first look, resumable."""
+
+from pathlib import Path
+
+from logs import logged
+
+from bayestopics.corpus import read_corpus
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Run, describe, write
+from bayestopics.studies.first_look import compute
+
+params = snakemake.params
+with logged(snakemake.log[0]):
+    corpus = read_corpus(snakemake.input.corpus)
+    name = snakemake.wildcards.run
+    run = Run("first_look", params.scale, name, params.run, params.seed, **describe(corpus), code=params.code)
+    checkpoint = Checkpoint(Path(params.checkpoints), run)
+    record = compute(run, corpus, checkpoint)
+    write(record, Path(snakemake.output.record))
+    checkpoint.remove()
+    print(record.metrics, *record.warnings, sep="\n")

@@ -1,0 +1,21 @@
+"""Scripts write what they say, and their tracebacks, to the rule's log file."""
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+
+from bayestopics.problems import InputError
+
+
+@contextmanager
+def logged(path: str) -> Iterator[None]:
+    with open(path, "w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
+        try:
+            yield
+        except InputError as error:  # the message says it all
+            print(error)
+            sys.exit(1)
+        except Exception:
+            traceback.print_exc()
+            raise
