@@ -20,11 +20,13 @@ help:
 	@echo 'make lock      envs/lock.txt anew from pyproject.toml'
 
 setup: .venv/ready
-.venv/ready: envs/lock.txt pyproject.toml
+.venv/ready: .venv/locked pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+.venv/locked: envs/lock.txt
 	@test -n "$(PYTHON)" || { echo 'bayestopics needs Python 3.11 or newer on the PATH'; exit 1; }
 	$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/lock.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 results: setup
@@ -42,6 +44,14 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+
+bench: setup .venv/peers/ready
+	PYTHONPATH=.venv/peers OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m bayestopics.bench
+
+# peers stand apart from the locked packages, and bring none of their own dependencies
+.venv/peers/ready: envs/bench.txt .venv/locked
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/peers -r envs/bench.txt
+	@touch $@
 
 ui: setup
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db

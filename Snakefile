@@ -13,6 +13,9 @@ min_version("9.0")
 configfile: "config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/first_look.smk"
@@ -26,10 +29,6 @@ rule all:
         [targets(study) for study in config["studies"]],
         f"{RESULTS}/claims.md",
         f"{RESULTS}/config.yaml",
-
-
-onstart:
-    say_what_is_left_out()
 
 
 onsuccess:

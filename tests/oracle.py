@@ -6,6 +6,7 @@ this agrees with the model. N <= 9 tokens and T <= 3 topics take milliseconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -119,8 +120,36 @@ def transition_matrix(exact: Enumeration, log_transition: Callable[[State, np.nd
     return np.exp([[log_transition(state, target) for target in exact.assignments] for state in states])
 
 
-def stationary_law(transition: np.ndarray) -> np.ndarray:
-    """The law that a transition matrix leaves invariant, where there is only one."""
-    states = len(transition)
-    equations = np.vstack([transition.T - np.eye(states), np.ones(states)])
-    return np.linalg.lstsq(equations, np.append(np.zeros(states), 1.0), rcond=None)[0]
+# -- a plain twin, and faults for negative controls -------------------------------------------------
+
+FAULTS = ("decrement", "topic total", "alpha", "vocabulary")
+
+
+def plain_sweep(
+    state: State, choose: Callable[[int, list[float]], int], fault: str | None = None
+) -> tuple[np.ndarray, float]:
+    """Single-site Gibbs in plain Python: the new assignments and log g; `state` stays as it is.
+
+    `choose(i, probabilities)` says where token i goes. A fault makes the conditional wrong: "decrement" and
+    "topic total" forget to take the token out (of all counts, of m_t only), "alpha" takes alpha for 1,
+    "vocabulary" takes V for V + 1.
+    """
+    alpha = [1.0] * state.topics if fault == "alpha" else state.alpha.tolist()
+    total_eta = (len(state.term_topic) + (fault == "vocabulary")) * state.eta
+    by_document, by_term, total = state.document_topic.tolist(), state.term_topic.tolist(), state.topic_total.tolist()
+    z, log_g = state.assignments.tolist(), 0.0
+    for i, (d, v) in enumerate(zip(state.documents.tolist(), state.terms.tolist(), strict=True)):
+        weights = []
+        for t in range(state.topics):
+            own = int(t == z[i] and fault != "decrement")
+            own_total = 0 if fault == "topic total" else own
+            conditional = (by_document[d][t] - own + alpha[t]) * (by_term[v][t] - own + state.eta)
+            weights.append(conditional / (total[t] - own_total + total_eta))
+        mass = sum(weights)
+        new = choose(i, [weight / mass for weight in weights])
+        log_g += math.log(weights[new] / mass)
+        for counts in (by_document[d], by_term[v], total):
+            counts[z[i]] -= 1
+            counts[new] += 1
+        z[i] = new
+    return np.array(z, np.int32), log_g

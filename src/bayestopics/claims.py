@@ -7,7 +7,7 @@ and the claim's `rule` state; nothing is typed into the table by hand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -33,12 +33,22 @@ class Answer:
             raise ValueError(f"verdict {self.verdict!r} is none of {VERDICTS}")
 
 
-class Unanswered(Exception):
-    """The records at hand cannot answer a claim; the message says why."""
+class MissingRecords(Exception):
+    """A claim needs records that are not there."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = list(names)
 
 
-def answer(claim: dict[str, Any], studies: Mapping[str, Records], entries: dict[str, Entry]) -> Answer | str:
-    """The answer, or the reason why there is none."""
+def require(records: Records, names: Iterable[str]) -> None:
+    if missing := [name for name in names if name not in records]:
+        raise MissingRecords(missing)
+
+
+def answer(
+    claim: dict[str, Any], studies: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
+) -> Answer | str:
+    """The answer, or the reason why there is none; `left_out` are the corpora that are out of reach."""
     if "function" not in claim:
         return NOT_YET
     if claim["study"] not in studies:
@@ -48,17 +58,24 @@ def answer(claim: dict[str, Any], studies: Mapping[str, Records], entries: dict[
         result: Answer = getattr(import_module(module), function)(
             studies[claim["study"]], entries, claim.get("numbers", {})
         )
-    except Unanswered as reason:
-        return f"not answered: {reason}"
+    except MissingRecords as missing:
+        out_of_reach = [name for name in missing.names if name in left_out]
+        if out_of_reach:
+            return f"not answered: corpus not available: {', '.join(out_of_reach)}"
+        return f"not answered: not run at this scale: {', '.join(missing.names)}"
     return result
 
 
 def table(
-    claims: list[dict[str, Any]], studies: Mapping[str, Records], entries: dict[str, Entry], scale: str
+    claims: list[dict[str, Any]],
+    studies: Mapping[str, Records],
+    entries: dict[str, Entry],
+    scale: str,
+    left_out: Collection[str],
 ) -> pd.DataFrame:
     rows = []
     for claim in claims:
-        found = answer(claim, studies, entries)
+        found = answer(claim, studies, entries, left_out)
         text = found if isinstance(found, str) else ""
         rows.append(
             {
@@ -76,19 +93,21 @@ def table(
     return pd.DataFrame(rows)
 
 
-def markdown(table: pd.DataFrame, scale: str, left_out: list[str]) -> str:
+def markdown(table: pd.DataFrame, scale: str, left_out: Mapping[str, str]) -> str:
     """The table for people: answered claims first, then a line a claim that is still open."""
-    counts = table["verdict"].value_counts()
+    counts = table["verdict"].str.split(":").str[0].value_counts()
     lines = [f"# Claims of the papers, at scale {scale}", ""]
     lines += [f"- {count} {verdict}" for verdict, count in counts.items()]
     if left_out:
-        lines += ["", "Corpora that were not available:", "", *(f"- {line}" for line in left_out)]
+        lines += ["", "Corpora that were not available:", "", *(f"- {name}: {how}" for name, how in left_out.items())]
     answered = table[table["verdict"].isin(VERDICTS)]
     lines += ["", "## Answered", "", "| id | where | claim | ours | error | verdict |", "|---|---|---|---|---|---|"]
     for row in answered.itertuples():
         cells = [row.id, f"{row.paper}, {row.where}", row.claim, row.ours, row.error, f"**{row.verdict}**"]
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    lines += ["", "How each verdict is decided:", "", *(f"- {row.id}: {row.rule}" for row in answered.itertuples())]
+    if len(answered):
+        lines += ["", "How each verdict is decided:", ""]
+        lines += [f"- {row.id}: {row.rule}" for row in answered.itertuples()]
     lines += ["", "## Open", "", "| id | where | claim | |", "|---|---|---|---|"]
     for row in table[~table["verdict"].isin(VERDICTS)].itertuples():
         cells = [row.id, f"{row.paper}, {row.where}", row.claim, row.verdict]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import oracle
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, logsumexp
 
+import oracle
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda.density import document_topic_mean, log_joint, topic_term_mean

@@ -35,33 +35,37 @@ AT_SCALE = {study: settings["scales"][SCALE] for study, settings in STUDY.items(
 REGISTRY = Registry()
 
 
-def find_corpora():
-    """Where each corpus is, found out once: processes that Snakemake starts read the answer of the first."""
-    wanted = sorted(
-        {name for settings in AT_SCALE.values() for name in settings["corpora"]}
-    )
-    known = json.loads(os.environ.get("BAYESTOPICS_PLACES", "{}"))
-    if set(wanted) - set(known):
-        known = REGISTRY.where(wanted)
-        os.environ["BAYESTOPICS_PLACES"] = json.dumps(known)
-    return {name: known[name] for name in wanted}
+def say_what_is_left_out():
+    """Loud, at the start and at the end: what is not available, and how to get it."""
+    if LEFT_OUT:
+        names = ", ".join(LEFT_OUT)
+        print(
+            f"LEFT OUT: {len(LEFT_OUT)} corpora are not available here: {names}",
+            file=sys.stderr,
+        )
+        print(
+            f"  to get them: internet access, or BAYESTOPICS_MIRROR; {RESULTS}/claims.md has each source",
+            file=sys.stderr,
+        )
 
 
-PLACES = find_corpora()
+# Where each corpus is, found out once: the processes that Snakemake starts read the answer of the first.
+WANTED = sorted(
+    {name for settings in AT_SCALE.values() for name in settings["corpora"]}
+)
+FIRST = "BAYESTOPICS_PLACES" not in os.environ
+if FIRST:
+    os.environ["BAYESTOPICS_PLACES"] = json.dumps(REGISTRY.where(WANTED))
+PLACES = json.loads(os.environ["BAYESTOPICS_PLACES"])
 LEFT_OUT = {
     name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None
 }
+config["left_out"] = LEFT_OUT  # for the report
+if FIRST:
+    say_what_is_left_out()
 if LEFT_OUT and config["require"] == "all":
     missing = "\n".join(f"  {name}: {how}" for name, how in LEFT_OUT.items())
     raise WorkflowError(f"corpora are not available, and require=all:\n{missing}")
-
-
-def say_what_is_left_out():
-    if not LEFT_OUT:
-        return
-    print(f"LEFT OUT: {len(LEFT_OUT)} corpora are not available here:", file=sys.stderr)
-    for name, how in LEFT_OUT.items():
-        print(f"  {name}: {how}", file=sys.stderr)
 
 
 def available(study):
@@ -111,7 +115,7 @@ rule resolved_config:
         f"{RESULTS}/logs/config.log",
     localrule: True
     params:
-        settings={"config": dict(config), "studies": AT_SCALE, "left_out": LEFT_OUT},
+        settings={"config": dict(config), "studies": AT_SCALE},
     message:
         "Writing the settings that were used"
     script:

@@ -98,7 +98,6 @@ if "corpora" in config["studies"]:
         log:
             f"{RESULTS}/logs/corpora-table.log",
         params:
-            places=PLACES,
             names=AT_SCALE["corpora"]["corpora"],
             scale=SCALE,
             code=code_hash("bayestopics.studies.corpora", "bayestopics.figures.corpora"),

@@ -15,10 +15,9 @@ with logged(snakemake.log[0]):
         study: {Path(folder).name: read(Path(folder)) for folder in folders}
         for study, folders in params.records.items()
     }
-    claims = table(params.claims, studies, Registry().entries, params.scale)
+    claims = table(params.claims, studies, Registry().entries, params.scale, params.left_out)
     claims.to_csv(output.csv, index=False)
-    left_out = [f"{name}: {how}" for name, how in params.left_out.items()]
-    Path(output.markdown).write_text(markdown(claims, params.scale, left_out), encoding="utf-8")
-    note = "Not available: " + "; ".join(left_out) if left_out else ""
+    Path(output.markdown).write_text(markdown(claims, params.scale, params.left_out), encoding="utf-8")
+    note = "Corpora that were not available: " + ", ".join(params.left_out) if params.left_out else ""
     title = f"Claims of the papers, at scale {params.scale}"
     Path(output.html).write_text(html_table(claims, title, note), encoding="utf-8")

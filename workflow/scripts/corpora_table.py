@@ -13,10 +13,9 @@ from bayestopics.studies.corpora import table
 params, output = snakemake.params, snakemake.output
 with logged(snakemake.log[0]):
     records = {Path(folder).name: read(Path(folder)) for folder in snakemake.input.records}
-    places = {name: params.places[name] for name in params.names}
-    sizes = table(records, Registry().entries, places)
+    sizes = table(records, Registry().entries, params.names)
     sizes.to_csv(output.csv, index=False)
     Path(output.html).write_text(html_table(sizes, f"Corpora at scale {params.scale}"), encoding="utf-8")
     save(draw(sizes, params.scale), output.figure)
-columns = ["corpus", "from", "documents", "terms", "tokens", "paper", "agrees"]
-print(sizes[columns].fillna("").to_string(index=False))
+columns = ["corpus", "source", "documents", "terms", "tokens", "paper", "agrees"]
+print(sizes[columns].to_string(index=False, na_rep=""))

@@ -2,8 +2,10 @@
 
 from logs import logged
 
+from bayestopics.corpus import write_corpus
 from bayestopics.corpus.registry import Registry
 
 with logged(snakemake.log[0]):
-    corpus = Registry().fetch(snakemake.wildcards.name)
+    corpus = Registry().load(snakemake.wildcards.name)
+    write_corpus(corpus, snakemake.output.corpus)
     print(corpus.summary())

@@ -14,8 +14,9 @@ import scipy.sparse as sparse
 from bayestopics.problems import InputError
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
-MOST = np.iinfo(np.int32).max  # of documents and of tokens
-MOST_UNNAMED_TERMS = 10_000_000  # names made up for them take about a gigabyte
+MOST_TOKENS = np.iinfo(np.int32).max
+MOST_DOCUMENTS = 100_000_000  # beyond these two a damaged header or hashed ids are likelier than a corpus, and
+MOST_UNNAMED_TERMS = 10_000_000  # memory runs out before anything is said
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Corpus:
             if term_count is None:
                 term_count = int(terms.max()) + 1 if len(terms) else 0
             if term_count > MOST_UNNAMED_TERMS:
-                raise InputError(f"{name}: {term_count} terms without a vocabulary; at most {MOST_UNNAMED_TERMS} can be")
+                raise InputError(f"{name}: {term_count} terms without a vocabulary are more than {MOST_UNNAMED_TERMS}")
             vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
         if labels is not None and len(labels) != document_count:
@@ -118,7 +119,7 @@ class Corpus:
         try:
             vocabulary = None if id2word is None else [id2word[term] for term in range(len(id2word))]
         except KeyError as error:
-            raise InputError(f"{name}: the dictionary has no word for id {error}; gensim's compactify() helps") from None
+            raise InputError(f"{name}: the dictionary has no word for id {error} (see its compactify)") from None
         return cls.from_counts(
             documents,
             terms,
@@ -237,7 +238,7 @@ def _check_triples(
         raise InputError(f"{name}: document id {bad} is outside the {document_count} documents")
     if not np.any(counts > 0):
         raise InputError(f"{name}: the corpus is empty (no tokens)")
-    if document_count > MOST:
-        raise InputError(f"{name}: {document_count} documents are more than the {MOST} that fit")
-    if counts.max() > MOST or counts.sum() > MOST:  # the first, because a sum can overflow
-        raise InputError(f"{name}: the corpus has more than the {MOST} tokens that fit")
+    if document_count > MOST_DOCUMENTS:
+        raise InputError(f"{name}: {document_count} documents are more than {MOST_DOCUMENTS}")
+    if counts.max() > MOST_TOKENS or counts.sum() > MOST_TOKENS:  # the first, because a sum can overflow
+        raise InputError(f"{name}: the corpus has more than the {MOST_TOKENS} tokens that fit")

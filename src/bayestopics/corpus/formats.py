@@ -152,7 +152,7 @@ def _read_triples(path: Path, text: str, first_line: int, documents: int, terms:
     try:
         if NOT_IN_INTEGERS.search(text):  # pandas would take 3.0 and 1e3
             raise ValueError
-        # a line with more than three fields is an error, or makes an index; a missing field is a nan, which int64 refuses
+        # more than three fields are an error, or make an index; a missing one is a nan, which int64 refuses
         table = pd.read_csv(
             io.StringIO(text), sep=r"\s+", header=None, names=["d", "v", "n"], dtype=np.int64, quoting=3
         )

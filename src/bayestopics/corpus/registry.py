@@ -7,21 +7,23 @@ checked, not what was downloaded: packings differ between copies of the same cor
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import os
 import shutil
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from bayestopics.corpus import Pruning, read_corpus, write_corpus
+from bayestopics.corpus import read_corpus, write_corpus
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.download import DownloadError, download, reachable
-from bayestopics.corpus.sources import READERS
+from bayestopics.corpus.sources import READERS, pruning_of, read_published
 from bayestopics.corpus.synthetic import GENERATORS, Simulated
-from bayestopics.files import replacing
+from bayestopics.files import decode, read_bytes, replacing
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
@@ -61,10 +63,9 @@ class Registry:
 
     def __init__(self, config: Path | None = None, data: Path | None = None, mirror: Path | None = None) -> None:
         config = config or default_config()
-        with open(config, encoding="utf-8") as file:
-            raw = yaml.safe_load(file)
-        self.entries = {name: Entry(name=name, **values) for name, values in raw.items()}
-        self.data = data or config.parent.parent / "data"
+        self.entries = _read_config(config)
+        self.root = config.parent.parent  # where an entry's `path` starts
+        self.data = data or self.root / "data"
         place = os.environ.get("BAYESTOPICS_MIRROR")
         self.mirror = mirror or (Path(place) if place else None)
 
@@ -74,7 +75,7 @@ class Registry:
         return self.entries[name]
 
     def cached(self, name: str) -> Path:
-        return self.data / "corpora" / f"{name}.npz"
+        return self.data / "cache" / f"{name}.npz"
 
     # -- what is there --------------------------------------------------------------------------
 
@@ -89,13 +90,15 @@ class Registry:
         if entry.generator is not None:
             return "generated"
         if entry.path is not None:
-            return "path" if (self.data.parent / entry.path).exists() else None
+            return "path" if (self.root / entry.path).exists() else None
         if entry.reader == "package":
-            return "package"
+            return "package" if _installed(entry.options["package"]) else None
         if self.cached(entry.name).is_file():
             return "cache"
         places = [self._stored(entry, file) for file in entry.files.values()]
-        return None if None in places else "mirror" if self.mirror else "cache"
+        if None in places:
+            return None
+        return "cache" if all(place.is_relative_to(self.data) for place in places if place) else "mirror"
 
     def _stored(self, entry: Entry, file: str) -> Path | None:
         """The file in the cache or the mirror, plain or gzipped."""
@@ -107,10 +110,15 @@ class Registry:
 
     def how_to_get(self, name: str) -> str:
         entry = self[name]
+        if entry.path is not None:
+            return f"put it at {self.root / entry.path}"
+        if entry.reader == "package":
+            return f"install the Python package {entry.options['package'].partition('.')[0]}"
         source = entry.instructions or f"official source: {entry.url}"
-        return (
-            f"{source} - or set BAYESTOPICS_MIRROR to a folder with {entry.mirror}/{{{','.join(entry.files.values())}}}"
-        )
+        if entry.mirror is None:
+            return source
+        files = ",".join(entry.files.values())
+        return f"{source} - or set BAYESTOPICS_MIRROR to a folder with {entry.mirror}/{{{files}}}"
 
     # -- loading --------------------------------------------------------------------------------
 
@@ -119,29 +127,55 @@ class Registry:
         entry = self[name]
         if entry.generator is not None:
             return self.simulate(name).corpus
-        if entry.path is not None:
-            pruning = Pruning(**entry.options.get("pruning", {}))
-            return self._checked(entry, read_corpus(self.data.parent / entry.path, pruning=pruning))
+        if entry.path is not None:  # may change at any time
+            return self._read(entry)
         if self.cached(name).is_file():
-            return self._checked(entry, read_corpus(self.cached(name)))
+            corpus = read_corpus(self.cached(name))
+            if not _differences(entry, corpus):  # else it was made by an older reader
+                return corpus
         return self.fetch(name)
 
     def fetch(self, name: str) -> Corpus:
-        """Read a published corpus from its files, wherever they are, check it, and put it into the cache."""
-        entry = self[name]
-        files = {role: self._fetch_file(entry, file) for role, file in entry.files.items()}
-        corpus = READERS[str(entry.reader)](files, entry.options)
-        corpus = self._checked(entry, dataclasses.replace(corpus, name=name))
+        """Read a corpus from its files, wherever they are, check it, and put it into the cache."""
+        corpus = self._read(self[name])
         write_corpus(corpus, self.cached(name))
         return corpus
+
+    def _read(self, entry: Entry) -> Corpus:
+        """From the entry's files; what was downloaded for it and turns out wrong is not kept."""
+        if entry.path is not None:
+            path = self.root / entry.path
+            if not path.exists():
+                raise Unavailable(f"{entry.name}: {path}: no such file or folder")
+            return self._named(entry, read_corpus(path, pruning=pruning_of(entry.options)))
+        if entry.reader == "package" and self._local(entry) is None:
+            raise Unavailable(f"{entry.name}: not here; {self.how_to_get(entry.name)}")
+        raw = self.data / "raw" / entry.name
+        before = _files_in(raw)
+        try:
+            files = {role: self._fetch_file(entry, file) for role, file in entry.files.items()}
+            return self._named(entry, read_published(str(entry.reader), files, entry.options))
+        except Unavailable:
+            raise
+        except InputError as error:
+            downloaded = _files_in(raw) - before
+            for file in downloaded:
+                file.unlink(missing_ok=True)
+            origin = f" (downloaded from {entry.url}, not kept)" if downloaded else ""
+            raise InputError(f"{error}{origin}") from None
+
+    def _named(self, entry: Entry, corpus: Corpus) -> Corpus:
+        return self._checked(entry, dataclasses.replace(corpus, name=entry.name))
 
     def simulate(self, name: str) -> Simulated:
         """A simulated corpus with the parameters and assignments that made it; the entry fixes the seed."""
         arguments = dict(self[name].generator or {})
-        kind, seed = arguments.pop("kind"), arguments.pop("seed")
-        simulated = GENERATORS[kind](**arguments, rng=generator(seed, f"corpus/{name}"))
-        corpus = self._checked(self[name], dataclasses.replace(simulated.corpus, name=name))
-        return dataclasses.replace(simulated, corpus=corpus)
+        try:
+            kind, seed = arguments.pop("kind"), arguments.pop("seed")
+            simulated = GENERATORS[kind](**arguments, rng=generator(seed, f"corpus/{name}"))
+        except (KeyError, TypeError) as error:
+            raise InputError(f"corpus {name}: generator: {type(error).__name__}: {error}") from None
+        return dataclasses.replace(simulated, corpus=self._named(self[name], simulated.corpus))
 
     def _fetch_file(self, entry: Entry, file: str) -> Path:
         stored = self._stored(entry, file)
@@ -152,18 +186,31 @@ class Registry:
             raise Unavailable(f"{entry.name}: not in the cache or the mirror; {self.how_to_get(entry.name)}")
         target = self.data / "raw" / entry.name / file
         try:
-            if url.endswith(".zip"):
-                return _extract(download(url, target.parent / Path(url).name), file, target)
-            return download(url, target)
+            if not url.endswith(".zip"):
+                return download(url, target)
+            archive = target.parent / Path(url).name
+            return _extract(archive if archive.is_file() else download(url, archive), file, target)
         except DownloadError as error:
             raise Unavailable(f"{entry.name}: {error}; {self.how_to_get(entry.name)}") from None
 
     def _checked(self, entry: Entry, corpus: Corpus) -> Corpus:
-        found = corpus.summary()
-        for what, expected in entry.expected.items():
-            if found[what] != expected:
-                raise InputError(f"corpus {entry.name}: {what}: expected {expected}, found {found[what]}")
+        if differences := _differences(entry, corpus):
+            raise InputError(f"corpus {entry.name}: {'; '.join(differences)}")
         return corpus
+
+
+def _differences(entry: Entry, corpus: Corpus) -> list[str]:
+    """Where a corpus is not what is expected of it, with both numbers."""
+    found = corpus.summary()
+    return [
+        f"{what}: expected {expected}, found {found.get(what)}"
+        for what, expected in entry.expected.items()
+        if found.get(what) != expected
+    ]
+
+
+def _files_in(folder: Path) -> set[Path]:
+    return {path for path in folder.glob("*") if path.is_file()}
 
 
 def _extract(archive: Path, file: str, target: Path) -> Path:
@@ -175,10 +222,39 @@ def _extract(archive: Path, file: str, target: Path) -> Path:
                 raise InputError(f"{archive}: has no {file}")
             with replacing(target) as temporary, source.open(member) as stream, open(temporary, "wb") as out:
                 shutil.copyfileobj(stream, out)
-    except zipfile.BadZipFile as error:
-        archive.unlink(missing_ok=True)
+    except (zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{archive}: not a zip archive ({error})") from None
     return target
+
+
+def _installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # not even its parent
+        return False
+
+
+def _read_config(config: Path) -> dict[str, Entry]:
+    """All entries, by name; the workflow checks them against a schema, this only what would stop the reading."""
+    try:
+        raw = yaml.safe_load(decode(read_bytes(config), config))
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise InputError(f"{config}: {line}{error.problem}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{config}: {error}") from None
+    if not isinstance(raw, dict):
+        raise InputError(f"{config}: not a table of corpora")
+    entries = {}
+    for name, values in raw.items():
+        try:
+            entries[name] = entry = Entry(name=name, **values)
+        except TypeError as error:
+            fault = str(error).removeprefix("Entry.__init__() ")
+            raise InputError(f"{config}: corpus {name}: {fault}") from None
+        if not (entry.generator or entry.path) and entry.reader not in READERS:
+            raise InputError(f"{config}: corpus {name}: reader {entry.reader!r} is none of {', '.join(READERS)}")
+    return entries
 
 
 def default_config() -> Path:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import csv
 import importlib.resources
+import io
 import re
 import tarfile
+import zlib
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -16,11 +18,12 @@ from typing import Any
 
 import numpy as np
 import scipy.io
+from scipy.io.matlab import MatReadError
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.formats import read_ldac, read_uci
 from bayestopics.corpus.text import Pruning, from_texts
-from bayestopics.files import decode, read_lines
+from bayestopics.files import decode, read_bytes, read_lines
 from bayestopics.problems import InputError
 
 Files = dict[str, Path]
@@ -62,7 +65,7 @@ def package(files: Files, options: Options) -> Corpus:
 
 def roweis_w100(files: Files, options: Options) -> Corpus:
     """Sam Roweis's Matlab file: `documents` is a terms x documents matrix of 0 and 1."""
-    data = scipy.io.loadmat(files["counts"], squeeze_me=True)
+    data = scipy.io.loadmat(io.BytesIO(read_bytes(files["counts"])), squeeze_me=True)
     groups = [str(group) for group in data["groupnames"]]
     labels = [groups[int(group) - 1] for group in data["newsgroups"]]
     vocabulary = [str(word) for word in data["wordlist"]]
@@ -75,7 +78,7 @@ def tsv_columns(files: Files, options: Options) -> Corpus:
     header = lines[0].split("\t")
     columns = [header.index(name) for name in options["columns"]]
     rows = [line.split("\t") for line in lines[1:]]
-    return from_texts((" ".join(row[c] for c in columns) for row in rows), _pruning(options))
+    return from_texts((" ".join(row[c] for c in columns) for row in rows), pruning_of(options))
 
 
 def nips_abstracts(files: Files, options: Options) -> Corpus:
@@ -84,7 +87,7 @@ def nips_abstracts(files: Files, options: Options) -> Corpus:
     volumes = [int(volume) for volume in read_lines(files["volumes"])]
     chosen = [(t, v) for t, v in zip(texts, volumes, strict=True) if v >= options["first_volume"]]
     cut = (" ".join(text.split()[: options["max_words"]]) for text, _ in chosen)
-    return from_texts(cut, _pruning(options), [str(1987 + volume) for _, volume in chosen])
+    return from_texts(cut, pruning_of(options), [str(1987 + volume) for _, volume in chosen])
 
 
 def newsgroups(files: Files, options: Options) -> Corpus:
@@ -96,7 +99,7 @@ def newsgroups(files: Files, options: Options) -> Corpus:
         postings.append((not part.endswith("train"), group, int(number), text.partition("\n\n")[2]))
     postings.sort(key=lambda posting: posting[:3])
     labels = [group for _, group, _, _ in postings]
-    return from_texts((text for *_, text in postings), _pruning(options), labels)
+    return from_texts((text for *_, text in postings), pruning_of(options), labels)
 
 
 def reuters_sgml(files: Files, options: Options) -> Corpus:
@@ -110,7 +113,7 @@ def reuters_sgml(files: Files, options: Options) -> Corpus:
             if found := body.search(story):
                 head = title.search(story)
                 texts.append(unescape((head.group(1) if head else "") + "\n" + found.group(1)))
-    return from_texts(texts, _pruning(options))
+    return from_texts(texts, pruning_of(options))
 
 
 def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
@@ -120,12 +123,15 @@ def _members(archive: Path) -> Iterator[tuple[str, bytes]]:
                 stream = tar.extractfile(member) if member.isfile() else None
                 if stream is not None:
                     yield member.name, stream.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         raise InputError(f"{archive}: not a readable tar archive ({error})") from None
 
 
-def _pruning(options: Options) -> Pruning:
-    return Pruning(**options.get("pruning", {}))
+def pruning_of(options: Options) -> Pruning:
+    try:
+        return Pruning(**options.get("pruning", {}))
+    except TypeError as error:
+        raise InputError(f"options.pruning: {error}") from None
 
 
 READERS: dict[str, Callable[[Files, Options], Corpus]] = {
@@ -138,3 +144,14 @@ READERS: dict[str, Callable[[Files, Options], Corpus]] = {
     "newsgroups": newsgroups,
     "reuters-sgml": reuters_sgml,
 }
+
+
+def read_published(reader: str, files: Files, options: Options) -> Corpus:
+    """Read files of a kind; whatever they are instead is one line that names them."""
+    try:
+        return READERS[reader](files, options)
+    except InputError:
+        raise
+    except (ValueError, LookupError, TypeError, OSError, MatReadError, zlib.error) as error:
+        names = ", ".join(map(str, files.values()))
+        raise InputError(f"{names}: not what the reader {reader} expects ({type(error).__name__}: {error})") from None

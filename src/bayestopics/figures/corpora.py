@@ -23,9 +23,11 @@ def draw(table: pd.DataFrame, scale: str) -> Figure:
             y, ours, paper = position[row["corpus"]], row[size], row[f"paper_{size}"]
             if pd.notna(ours):
                 axis.plot(ours, y, "o", color=OURS, markersize=5, zorder=3)
+            differ = pd.notna(paper) and pd.notna(ours) and paper != ours
             if pd.notna(paper):
-                axis.plot(paper, y, "o", mfc="none", color=PAPER, markersize=10, zorder=2)
-            if pd.notna(paper) and pd.notna(ours) and paper != ours:
+                colour = DIFFERENT if differ else PAPER
+                axis.plot(paper, y, "o", mfc="none", color=colour, markersize=10, zorder=2)
+            if differ:
                 axis.plot([ours, paper], [y, y], "-", color=DIFFERENT, linewidth=2, zorder=1)
         axis.set(xscale="log", xlabel=size, title=size.capitalize())
     missing = set(table.loc[table["documents"].isna(), "corpus"])
@@ -34,7 +36,7 @@ def draw(table: pd.DataFrame, scale: str) -> Figure:
     handles = [
         Line2D([], [], marker="o", linestyle="", color=OURS, markersize=5, label="here"),
         Line2D([], [], marker="o", linestyle="", mfc="none", color=PAPER, markersize=10, label="in the paper"),
-        Line2D([], [], color=DIFFERENT, linewidth=2, label="they differ"),
+        Line2D([], [], marker="o", mfc="none", color=DIFFERENT, linewidth=2, markersize=10, label="they differ"),
     ]
     figure.legend(handles=handles, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
     label_scale(figure, scale)

@@ -28,20 +28,23 @@ def second_halves(records: list[Record]) -> np.ndarray:
 
 
 def draw_traces(records: list[Record], scale: str) -> Figure:
-    """Log joint (left) and completion perplexity (right) against sweeps, a row a corpus, a line a chain."""
+    """Log joint a token (left) and completion perplexity (right) against sweeps, a row a corpus, a line a chain."""
     groups = by_corpus(records)
     figure, axes = plt.subplots(len(groups), 2, figsize=(10, 0.6 + 2.5 * len(groups)), squeeze=False)
     for (left, right), (corpus, chains) in zip(axes, groups.items(), strict=True):
         for number, record in enumerate(chains):
             trace = record.trace
             style = {"color": COLOURS[number % len(COLOURS)], "label": f"chain {number + 1}"}
-            left.plot(trace["sweep"] + 1, trace["log_joint"], linewidth=1, **style)
+            per_token = trace["log_joint"] / record.metrics["training_tokens"]
+            left.plot(trace["sweep"] + 1, per_token, linewidth=1, **style)
             blocks = trace.dropna(subset="perplexity")
             right.plot(blocks["sweep"] + 1, blocks["perplexity"], linewidth=1.3, **style)
         rhat, _ = convergence(second_halves(chains))
         params = chains[0].run.params
         agreement = "" if rhat is None else f", R-hat {rhat:.2f}"
-        left.set(title=f"{corpus}, {params['topics']} topics{agreement}", ylabel="log p(w, z)  (nats)", xscale="log")
+        left.set(
+            title=f"{corpus}, {params['topics']} topics{agreement}", ylabel="log p(w, z) a token  (nats)", xscale="log"
+        )
         right.set(title=f"{corpus}: held-out words", ylabel="perplexity", xscale="log")
     for axis in axes[-1]:
         axis.set_xlabel("sweep")

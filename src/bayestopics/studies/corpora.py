@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayestopics.claims import Answer, Records, Unanswered
+from bayestopics.claims import Answer, Records, require
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Entry
 from bayestopics.predict.completion import split
@@ -46,14 +46,18 @@ def words_once(corpus: Corpus) -> float:
     return float(np.sum(counts == 1) / counts.sum())
 
 
-def table(records: Records, entries: dict[str, Entry], places: dict[str, str | None]) -> pd.DataFrame:
+def table(records: Records, entries: dict[str, Entry], names: list[str]) -> pd.DataFrame:
     """A row a corpus and paper: our sizes, the paper's, and whether they agree. Missing corpora have a row too."""
     rows: list[dict[str, Any]] = []
-    for name, place in places.items():
+    for name in names:
         entry = entries[name]
         metrics = records[name].metrics if name in records else {}
         for paper in entry.papers or [{}]:
-            row: dict[str, Any] = {"corpus": name, "title": entry.title, "from": place or "not available"}
+            row: dict[str, Any] = {
+                "corpus": name,
+                "title": entry.title,
+                "source": _source(entry) if metrics else "not available",
+            }
             row |= {size: metrics.get(size) for size in SIZES}
             row |= {"paper": paper.get("id"), "paper_source": paper.get("source")}
             row |= {f"paper_{size}": paper.get(size) for size in SIZES}
@@ -62,6 +66,10 @@ def table(records: Records, entries: dict[str, Entry], places: dict[str, str | N
             rows.append(row | {"note": entry.note})
     whole = {name: "Int64" for size in SIZES for name in (size, f"paper_{size}")}
     return pd.DataFrame(rows).astype(whole | {"empty_documents": "Int64"})
+
+
+def _source(entry: Entry) -> str:
+    return "generated" if entry.generator else "own file" if entry.path else f"{entry.reader} reader"
 
 
 def _agreement(row: dict[str, Any], entry: Entry) -> str:
@@ -82,9 +90,7 @@ def _agreement(row: dict[str, Any], entry: Entry) -> str:
 def claim_h7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     """H7: D, V and N of C-1..C-9. Reproduced if all 27 numbers agree, partly if at least 24 do."""
     said = {p["id"]: (name, p) for name, e in entries.items() for p in e.papers if str(p["id"]).startswith("C-")}
-    missing = [name for name, _ in said.values() if name not in records]
-    if missing:
-        raise Unanswered(f"corpus not available: {', '.join(missing)}")
+    require(records, [name for name, _ in said.values()])
     different = []
     for corpus_id, (name, paper) in sorted(said.items()):
         for size in SIZES:
@@ -103,8 +109,7 @@ def claim_b2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     Reproduced if the paper's rounded percentage is within 0.05 points (its rounding) plus two standard deviations
     over random splits of ours.
     """
-    if "kos" not in records:
-        raise Unanswered("corpus not available: kos")
+    require(records, ["kos"])
     metrics = records["kos"].metrics
     share, whole = metrics["training_words_once_share"], metrics["words_once_share"]
     deviation = metrics["training_words_once_sd"]
