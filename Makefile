@@ -9,12 +9,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report test lint bench ui lock clean
+.PHONY: help setup results report unlock keep test lint bench ui lock
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   all figures, tables and claims, in results/<scale>/'
 	@echo 'make test      lint, types, exactness and statistical tests, and the workflow at scale smoke'
 	@echo 'make ui        the MLflow UI on results/mlflow.db'
 	@echo 'make report    results/<scale>/report.html again, from what is there'
+	@echo 'make keep      small results of scale paper to results/paper/kept, which is in git'
 	@echo 'make bench     speed against named peers, as ratios in one run'
 	@echo 'make setup     .venv from envs/lock.txt (the others do this when needed)'
 	@echo 'make lock      envs/lock.txt anew from pyproject.toml'
@@ -29,21 +30,28 @@ setup: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r envs/lock.txt
 	@touch $@
 
-results: setup
+results: setup unlock
 	$(BIN)/snakemake --cores $(CORES) --config scale=$(SCALE)
 	@$(MAKE) --no-print-directory report SCALE=$(SCALE)
+
+# after a run was killed outright
+unlock: setup
+	@$(BIN)/python workflow/scripts/unlock.py
 
 report: setup
 	$(BIN)/snakemake --cores 1 --config scale=$(SCALE) --report results/$(SCALE)/report.html
 
 test: setup lint
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+
+keep: setup
+	$(BIN)/python workflow/scripts/keep.py
 
 bench: setup .venv/peers/ready
 	PYTHONPATH=.venv/peers OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m bayestopics.bench

@@ -17,6 +17,7 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/frame.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/first_look.smk"
 include: "workflow/rules/tracking.smk"
@@ -33,9 +34,7 @@ rule all:
 
 onsuccess:
     say_what_is_left_out()
-    print(
-        f"results are in {RESULTS}; claims in {RESULTS}/claims.md", file=sys.stderr
-    )
+    print(f"results are in {RESULTS}; claims in {RESULTS}/claims.md", file=sys.stderr)
 
 
 onerror:

@@ -164,6 +164,8 @@ def _positive(text: str) -> int:
     value = _count(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    if value >= 2**31:
+        raise argparse.ArgumentTypeError(f"{text} is too large")
     return value
 
 
@@ -209,7 +211,10 @@ def _load(options: argparse.Namespace) -> Any:
 
     path = Path(options.path)
     if not path.exists() and "/" not in options.path and "." not in options.path:
-        registry = Registry(default_config())
+        try:
+            registry = Registry(default_config())
+        except InputError as error:
+            raise InputError(f"{path}: no such file or folder, and {error}") from None
         if options.path in registry.entries:
             return _checked(registry.load(options.path), options)
     pruning = Pruning(options.stop_words, options.min_documents, options.max_fraction, options.min_count)
@@ -273,17 +278,28 @@ def corpus_simulate(options: argparse.Namespace) -> Result:
     return {"out": str(out), **simulated.corpus.summary()}
 
 
-def fit(options: argparse.Namespace) -> Result:
+def _prior(options: argparse.Namespace) -> Any:
+    """The prior; what is wrong with the model is said before a large corpus is read."""
+    from bayestopics.lda import sampler
     from bayestopics.lda.state import Prior
+
+    sampler(options.sampler)
+    prior = Prior(options.alpha, options.eta)
+    prior.alpha_vector(options.topics)
+    return prior
+
+
+def fit(options: argparse.Namespace) -> Result:
     from bayestopics.runs.fit import fit as run_fit
 
     out = Path(options.out) if options.out else None
     if out is not None and out.exists() and not (out / "run.json").is_file():
         raise InputError(f"--out {out}: exists, and is not a run record")
+    prior = _prior(options)
     return run_fit(
         _load(options),
         topics=options.topics,
-        prior=Prior(options.alpha, options.eta),
+        prior=prior,
         sampler=options.sampler,
         sweeps=options.sweeps,
         burn_in=options.burn_in,
@@ -296,15 +312,15 @@ def fit(options: argparse.Namespace) -> Result:
 def score(options: argparse.Namespace) -> Result:
     import dataclasses
 
-    from bayestopics.lda.state import Prior
     from bayestopics.predict import completion
     from bayestopics.seeds import generator
 
+    prior = _prior(options)
     corpus = _load(options)
     result = completion.score(
         corpus,
         options.topics,
-        Prior(options.alpha, options.eta),
+        prior,
         sampler=options.sampler,
         sweeps=options.sweeps,
         burn_in=options.burn_in,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 from collections.abc import Iterable
 from functools import cache
 from importlib.util import resolve_name
@@ -76,6 +77,6 @@ def code_hash(*entry: str) -> str:
 
 def kernel_hash() -> str:
     """A hash of every module that has compiled kernels, and of the one that says how they are compiled."""
-    marker = "from bayestopics.jit import"
-    kernels = (p for p in ROOT.rglob("*.py") if marker in p.read_text(encoding="utf-8"))
+    marker = re.compile(r"^\s*from bayestopics\.jit import", re.MULTILINE)
+    kernels = (p for p in ROOT.rglob("*.py") if marker.search(p.read_text(encoding="utf-8")))
     return _hash_files({*kernels, ROOT / "jit.py"})

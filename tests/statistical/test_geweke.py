@@ -80,10 +80,9 @@ def statistics(z: np.ndarray, terms: np.ndarray) -> np.ndarray:
     size = topic.sum(axis=1)
     log_prior = oracle.log_prior(DOCUMENTS, z, np.array(PRIOR.alpha))
     log_likelihood = oracle.log_likelihood(terms, z, TOPICS, PRIOR.eta, TERMS)
-    squares = (np.square(counts).sum(axis=(1, 2)) for counts in (document_topic, topic_term, document_term))
-    return np.column_stack(
-        [log_prior + log_likelihood, log_likelihood, size.max(axis=1), np.square(size).sum(axis=1), *squares, size[:, 0]]
-    )
+    squares = [np.square(counts).sum(axis=(1, 2)) for counts in (document_topic, topic_term, document_term)]
+    sizes = [size.max(axis=1), np.square(size).sum(axis=1)]
+    return np.column_stack([log_prior + log_likelihood, log_likelihood, *sizes, *squares, size[:, 0]])
 
 
 def check_right(step: Step, seed: int) -> None:

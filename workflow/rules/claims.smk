@@ -1,10 +1,6 @@
 # Every claim of the papers, answered from the records of the studies.
 
 
-def all_records(wildcards):
-    return [folder for study in config["studies"] for folder in record_folders(study)]
-
-
 rule claims:
     input:
         records=all_records,

@@ -24,13 +24,10 @@ def load(path, schema):
 
 
 if config["mirror"]:
-    os.environ["BAYESTOPICS_MIRROR"] = str(Path(config["mirror"]).resolve())
+    os.environ.update(BAYESTOPICS_MIRROR=str(Path(config["mirror"]).resolve()))
 load("config/corpora.yaml", "corpora")
 CLAIMS = load("config/claims.yaml", "claims")
-STUDY = {
-    study: load(f"config/studies/{study}.yaml", f"studies/{study}")
-    for study in config["studies"]
-}
+STUDY = {study: load(f"config/studies/{study}.yaml", f"studies/{study}") for study in config["studies"]}
 AT_SCALE = {study: settings["scales"][SCALE] for study, settings in STUDY.items()}
 REGISTRY = Registry()
 
@@ -50,16 +47,12 @@ def say_what_is_left_out():
 
 
 # Where each corpus is, found out once: the processes that Snakemake starts read the answer of the first.
-WANTED = sorted(
-    {name for settings in AT_SCALE.values() for name in settings["corpora"]}
-)
+WANTED = sorted({name for settings in AT_SCALE.values() for name in settings["corpora"]})
 FIRST = "BAYESTOPICS_PLACES" not in os.environ
 if FIRST:
-    os.environ["BAYESTOPICS_PLACES"] = json.dumps(REGISTRY.where(WANTED))
-PLACES = json.loads(os.environ["BAYESTOPICS_PLACES"])
-LEFT_OUT = {
-    name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None
-}
+    os.environ.update(BAYESTOPICS_PLACES=json.dumps(REGISTRY.where(WANTED)))
+PLACES = json.loads(os.environ.get("BAYESTOPICS_PLACES"))
+LEFT_OUT = {name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None}
 config["left_out"] = LEFT_OUT  # for the report
 if FIRST:
     say_what_is_left_out()
@@ -87,36 +80,32 @@ def targets(study):
     return [*OUTPUTS[study], f"{RESULTS}/{study}/published.json"]
 
 
+def params_of(study):
+    """Input function: the parameters of the run that the wildcard names."""
+    return lambda wildcards: RUNS[study][wildcards.run]
+
+
+def corpus_of(study):
+    """Input function: the corpus of the run that the wildcard names."""
+    return lambda wildcards: corpus_file(RUNS[study][wildcards.run]["corpus"])
+
+
+def records_of(wildcards):
+    return record_folders(wildcards.study)
+
+
+def all_records(wildcards):
+    return [folder for study in config["studies"] for folder in record_folders(study)]
+
+
+def registry_entry(wildcards):
+    """A corpus's definition: a change of it makes the corpus anew."""
+    return vars(REGISTRY[wildcards.name])
+
+
 # Each study's file fills these in: run name -> parameters, and the outputs beside the records.
 RUNS = {}
 OUTPUTS = {}
-
-
-# Kernels are compiled once, before jobs that use them run side by side. `ancient` on this file keeps its date out of
-# the decision to rerun: the rules know their own code.
+# Kernels are compiled once, before jobs that use them run side by side. Rules take this file as `ancient`: its date
+# does not decide what reruns, for each rule knows its own code.
 WARM = f"results/kernels-{kernel_hash()}.ready"
-
-
-rule warm_kernels:
-    output:
-        touch(WARM),
-    log:
-        f"results/logs/warm-{kernel_hash()}.log",
-    message:
-        "Compiling the kernels"
-    script:
-        "../scripts/warm_kernels.py"
-
-
-rule resolved_config:
-    output:
-        f"{RESULTS}/config.yaml",
-    log:
-        f"{RESULTS}/logs/config.log",
-    localrule: True
-    params:
-        settings={"config": dict(config), "studies": AT_SCALE},
-    message:
-        "Writing the settings that were used"
-    script:
-        "../scripts/resolved_config.py"

@@ -6,11 +6,6 @@ PUBLISHED = [name for name in REGISTRY.entries if name not in GENERATED]
 REGISTRY_CODE = code_hash("bayestopics.corpus.registry")
 
 
-def registry_entry(wildcards):
-    """The corpus's definition: a change of it makes the corpus anew."""
-    return vars(REGISTRY[wildcards.name])
-
-
 rule published_corpus:
     output:
         corpus="data/corpora/{name}.npz",

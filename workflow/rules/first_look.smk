@@ -19,19 +19,13 @@ if "first_look" in config["studies"]:
         f"{RESULTS}/first_look/summary.csv",
     ]
 
-    def first_look_params(wildcards):
-        return RUNS["first_look"][wildcards.run]
-
-    def first_look_corpus(wildcards):
-        return corpus_file(RUNS["first_look"][wildcards.run]["corpus"])
-
     rule first_look:
         input:
             targets("first_look"),
 
     rule first_look_run:
         input:
-            corpus=first_look_corpus,
+            corpus=corpus_of("first_look"),
             kernels=ancient(WARM),
         output:
             record=directory(f"{RESULTS}/first_look/{{run}}"),
@@ -40,7 +34,7 @@ if "first_look" in config["studies"]:
         wildcard_constraints:
             run="|".join(RUNS["first_look"]) or "none",
         params:
-            run=first_look_params,
+            run=params_of("first_look"),
             seed=config["seed"],
             scale=SCALE,
             checkpoints=CHECKPOINTS,

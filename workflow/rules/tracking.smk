@@ -1,5 +1,4 @@
 # Run records to MLflow. One job creates the store, one job at a time writes to it.
-TRACKING_CODE = code_hash("bayestopics.runs.publish")
 
 
 rule mlflow_store:
@@ -15,10 +14,6 @@ rule mlflow_store:
         "../scripts/mlflow_store.py"
 
 
-def records_of(wildcards):
-    return record_folders(wildcards.study)
-
-
 rule publish:
     input:
         records=records_of,
@@ -32,7 +27,7 @@ rule publish:
     resources:
         mlflow_writer=1,
     params:
-        code=TRACKING_CODE,
+        code=code_hash("bayestopics.runs.publish"),
     message:
         "Publishing the records of {wildcards.study} to MLflow"
     script:

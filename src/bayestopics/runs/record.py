@@ -34,7 +34,7 @@ from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
 VOLATILE_TABLES = ("timing",)
-PACKAGES = ("bayestopics", "numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow")
+PACKAGES = ("bayestopics", "numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow", "arviz")
 
 
 @dataclass(frozen=True)

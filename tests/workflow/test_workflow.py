@@ -1,0 +1,154 @@
+"""The workflow as its users see it: complete, idempotent, honest about what is missing, and resumable."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, Project
+
+from bayestopics.runs.publish import IDENTITY, publish
+from bayestopics.runs.record import read, same_bits
+
+
+@pytest.fixture
+def copy(finished, tmp_path) -> Project:
+    """A copy of the finished project that a test may change."""
+    project = Project.__new__(Project)
+    project.folder = tmp_path / "project"
+    shutil.copytree(finished.folder, project.folder, symlinks=True)
+    project.environment = finished.environment | {"PYTHONPATH": str(project.folder / "src")}
+    return project
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Rule -> number of jobs, from Snakemake's job table."""
+    lines = output[output.index("Job stats:") :].splitlines()[3:]
+    rows = [line.split() for line in lines[: lines.index("")]]
+    return {row[0]: int(row[1]) for row in rows if row[0] != "total"}
+
+
+def test_everything_is_made(finished):
+    results = finished.folder / "results" / "smoke"
+    made = ["claims.md", "claims.csv", "config.yaml", "corpora/table.csv", "corpora/corpora.png"]
+    made += ["first_look/traces.png", "first_look/topics.png", "first_look/summary.csv"]
+    assert [name for name in made if not (results / name).is_file()] == []
+    assert len(finished.records()) == 6 + 4
+    assert not list((finished.folder / "results" / "checkpoints").glob("*"))
+
+
+def test_again_there_is_nothing_to_do(finished):
+    assert "Nothing to be done" in finished.snakemake().stderr
+
+
+def test_every_claim_is_listed_and_none_is_answered_without_its_corpora(finished):
+    claims = pd.read_csv(finished.folder / "results" / "smoke" / "claims.csv", keep_default_na=False)
+    registered = yaml.safe_load((ROOT / "config" / "claims.yaml").read_text())
+    assert list(claims["id"]) == [claim["id"] for claim in registered]
+    verdicts = claims.set_index("id")["verdict"]
+    assert verdicts["H7"].startswith("not answered: not run at this scale")
+    assert verdicts["B2"].startswith("not answered: not run at this scale")
+    assert set(verdicts.drop(["H7", "B2"])) == {"not yet answered"}
+
+
+def test_every_record_is_one_mlflow_run(finished):
+    with sqlite3.connect(finished.folder / "results" / "mlflow.db") as store:
+        rows = store.execute("select value from tags where key = ?", (IDENTITY,)).fetchall()
+        statuses = store.execute("select distinct status from runs").fetchall()
+    assert sorted(row[0] for row in rows) == sorted(read(folder).run.identity for folder in finished.records())
+    assert statuses == [("FINISHED",)]
+
+
+def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(copy):
+    from mlflow import MlflowClient
+
+    results = copy.folder / "results"
+    before = json.loads((results / "smoke" / "first_look" / "published.json").read_text())
+    folders = [folder for folder in copy.records() if folder.parent.name == "first_look"]
+    assert publish(folders, results) == before
+    # a run that was cut short is still RUNNING
+    client = MlflowClient(f"sqlite:///{results / 'mlflow.db'}")
+    identity, run = next(iter(before.items()))
+    client.update_run(run, status="RUNNING")
+    after = publish(folders, results)
+    assert after.keys() == before.keys()
+    assert after[identity] != run
+    assert {key: after[key] for key in after if key != identity} == {k: before[k] for k in before if k != identity}
+
+
+@pytest.mark.parametrize(
+    ("module", "rerun", "kept"),
+    [
+        ("lda/single_site.py", {"first_look_run", "first_look_figures"}, {"corpora_records", "generated_corpus"}),
+        ("figures/first_look.py", {"first_look_figures"}, {"first_look_run", "corpora_records", "publish"}),
+        ("corpus/synthetic.py", {"generated_corpus", "published_corpus"}, set()),
+        ("cli.py", set(), {"first_look_run", "corpora_records", "generated_corpus", "claims"}),
+    ],
+)
+def test_changed_code_reruns_just_the_rules_that_use_it(copy, module, rerun, kept):
+    with open(copy.folder / "src" / "bayestopics" / module, "a") as file:
+        file.write("\n# changed\n")
+    done = copy.snakemake("--dry-run")
+    planned = set(jobs(done.stdout + done.stderr)) if "Job stats:" in done.stdout + done.stderr else set()
+    assert rerun <= planned
+    assert not kept & planned
+
+
+def test_a_killed_workflow_goes_on_and_gives_the_same_records(finished, tmp_path):
+    project = Project(tmp_path / "project")
+    process = subprocess.Popen(
+        project.command(),
+        cwd=project.folder,
+        env=project.environment,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not project.records() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert 0 < len(project.records()) < len(finished.records())
+    assert project.snakemake(check=False).returncode != 0  # the dead run's lock is still there
+    project.run(sys.executable, "workflow/scripts/unlock.py")  # `make results` does this
+    project.snakemake()
+    assert [p.name for p in project.records()] == [p.name for p in finished.records()]
+    for ours, theirs in zip(project.records(), finished.records(), strict=True):
+        assert same_bits(read(ours), read(theirs)), ours
+
+
+def test_without_corpora_it_says_what_is_left_out_first_and_last(copy):
+    # a plan is enough; at the scale quick most corpora are real
+    done = copy.snakemake("--dry-run", scale="quick")
+    first = (done.stderr).splitlines()[0]
+    assert first.startswith("LEFT OUT: ")
+    assert "kos" in first
+    assert "whales" in first
+    required = copy.run(*copy.command("--dry-run", scale="quick"), "require=all", check=False)
+    assert required.returncode != 0
+    assert "require=all" in required.stdout + required.stderr
+    assert "Traceback" not in required.stdout + required.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"), [("scale=huge", "huge"), ("seed=-1", "-1"), ("studies=[cooking]", "cooking")]
+)
+def test_wrong_settings_are_refused(copy, setting, message):
+    done = copy.run(*copy.command("--dry-run"), setting, check=False)
+    assert done.returncode != 0
+    assert message in done.stdout + done.stderr
+
+
+def test_lint(finished):
+    """`snakemake --lint` has nothing to say but what we do on purpose (see the README)."""
+    done = finished.snakemake("--lint", check=False)
+    on_purpose = ("Specify a conda environment or container for each rule",)
+    found = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("* ")]
+    assert [line for line in found if not any(text in line for text in on_purpose)] == []

@@ -1,0 +1,26 @@
+# Jobs that belong to no study.
+
+
+rule warm_kernels:
+    output:
+        touch(WARM),
+    log:
+        f"results/logs/warm-{kernel_hash()}.log",
+    message:
+        "Compiling the kernels"
+    script:
+        "../scripts/warm_kernels.py"
+
+
+rule resolved_config:
+    output:
+        f"{RESULTS}/config.yaml",
+    log:
+        f"{RESULTS}/logs/config.log",
+    localrule: True
+    params:
+        settings={"config": dict(config), "studies": AT_SCALE},
+    message:
+        "Writing the settings that were used"
+    script:
+        "../scripts/resolved_config.py"

@@ -1,0 +1,28 @@
+"""`make keep`: copy the small results of the scale paper to results/paper/kept, which is in git.
+
+Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name).
+"""
+
+import shutil
+from pathlib import Path
+
+from bayestopics.files import replacing
+
+PAPER = Path("results/paper")
+LARGEST = 600_000  # bytes
+
+with replacing(PAPER / "kept") as kept:
+    for source in sorted(PAPER.rglob("*")):
+        place = source.relative_to(PAPER)
+        if place.parts[0] in ("kept", "logs") or not source.is_file() or place.parts[0].startswith("."):
+            continue
+        if source.name == "run.json":
+            target = kept / place.parts[0] / "records" / f"{source.parent.name}.json"
+        elif source.suffix in (".png", ".csv", ".md") and len(place.parts) <= 2:
+            target = kept / place
+        else:
+            continue
+        if source.stat().st_size > LARGEST:
+            raise SystemExit(f"{source} is too large to keep in git")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)

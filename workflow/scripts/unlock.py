@@ -1,0 +1,19 @@
+"""Remove the locks that a killed `snakemake` left behind - unless something of it is still running here."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import psutil
+
+locks = Path(".snakemake/locks")
+if locks.is_dir() and any(locks.iterdir()):
+    here = str(Path.cwd())
+    for process in psutil.process_iter():
+        try:
+            mine = process.cwd() == here and "snakemake" in " ".join(process.cmdline()[:3])
+        except psutil.Error:
+            continue
+        if mine:
+            sys.exit(f"a run is still under way here (process {process.pid})")
+    shutil.rmtree(locks)
