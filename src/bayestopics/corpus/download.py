@@ -8,11 +8,11 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from bayestopics import __version__
 from bayestopics.files import replacing
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -110,7 +110,7 @@ def _blocks(url: str, timeout: float) -> Iterator[bytes]:
 def _opener() -> urllib.request.OpenerDirector:
     """urllib's usual opener without ftp, file and data, so that no redirect leads there."""
     opener = urllib.request.OpenerDirector()
-    opener.addheaders = [("User-Agent", f"bayestopics/{__version__}")]
+    opener.addheaders = [("User-Agent", f"bayestopics/{version('bayestopics')}")]
     for name in ("Proxy", "Unknown", "HTTP", "HTTPS", "HTTPDefaultError", "HTTPRedirect"):
         opener.add_handler(getattr(urllib.request, f"{name}Handler")())
     opener.add_handler(urllib.request.HTTPErrorProcessor())
