@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:
-        return _say("interrupted; the same command goes on from its last checkpoint", 130)
+        return _say("interrupted (`fit`, called again, goes on from its last checkpoint)", 130)
 
 
 def _json(result: Result) -> str:

@@ -26,10 +26,11 @@ class Checkpoint:
 
     def load(self) -> Any | None:
         """The saved state, or None. The file is ours and whole: it was renamed into place."""
-        if not self.path.is_file():
+        try:
+            with open(self.path, "rb") as file:
+                return pickle.load(file)
+        except FileNotFoundError:  # never saved, or a twin of this process has just finished
             return None
-        with open(self.path, "rb") as file:
-            return pickle.load(file)
 
     def due(self) -> bool:
         return time.monotonic() - self._last >= self.every_seconds

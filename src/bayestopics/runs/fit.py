@@ -74,6 +74,8 @@ def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any
     sweeps = sum(len(chain.seconds) for chain in chains)
     rhat, effective = convergence(log_joint)
     doubts = []
+    if corpus.empty_documents:
+        doubts.append(f"{corpus.empty_documents} documents are empty: they are kept, and say nothing")
     if rhat is not None and rhat > LARGEST_RHAT:
         doubts.append(f"the chains disagree: R-hat of the log joint is {rhat:.3f}; run longer, or trust none of them")
     return {
