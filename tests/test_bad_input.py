@@ -145,7 +145,7 @@ def saved(matrix: Any) -> bytes:
 
 
 GOOD = {"triples": np.array([[0], [0], [1]]), "document_count": 1, "vocabulary": ["a"], "name": "good"}
-GZIPPED = gzip.compress(b"1 0:1\n" * 1000)
+GZIPPED = gzip.compress(b"1 0:1\n" * 1000, mtime=0)
 BROKEN_GZIP = {
     "cut": (GZIPPED[: len(GZIPPED) // 2], "truncated gzip file"),
     "cut in its header": (GZIPPED[:5], "truncated gzip file"),
@@ -178,7 +178,11 @@ BAD_BYTES: list[tuple[str, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "fault"), BAD_BYTES, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    BAD_BYTES,
+    ids=lambda value: f"{len(value)} bytes" if isinstance(value, bytes) else value,
+)
 def test_bad_bytes(tmp_path: Path, capsys: Capture, name: str, content: bytes, fault: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -202,7 +203,9 @@ def test_process(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_reader_that_leaves(tiny: Path) -> None:
-    with subprocess.Popen([*COMMAND, "corpus", "info", str(tiny)], stdout=-1, stderr=-1) as process:
+    buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    words = [*COMMAND, "corpus", "info", str(tiny)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

@@ -76,6 +76,7 @@ def test_written_files_are_the_same_bits(tmp_path: Path) -> None:
             write_corpus(CORPORA["unicode"], folder / name)
     for file in (tmp_path / "one").iterdir():
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes(), file.name
+    assert (tmp_path / "one" / "docword.x.txt.gz").read_bytes()[4:8] == bytes(4)  # no date
 
 
 @pytest.mark.parametrize("name", OURS[:4])

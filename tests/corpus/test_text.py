@@ -82,7 +82,6 @@ TEN = [
         ({"min_count": 3}, {"everywhere", "nine", "one"}),
         ({"min_count": 3, "max_document_fraction": 0.9, "min_documents": 2}, {"nine"}),
     ],
-    ids=repr,
 )
 def test_pruning(pruning: dict[str, Any], kept: set[str]) -> None:
     vocabulary = terms_of(*TEN, **pruning)

@@ -13,7 +13,11 @@ from types import ModuleType
 from bayestopics.problems import InputError
 
 # by name, not imported: the code hash of a run then holds its own sampler, and not all the others
-SAMPLERS: dict[str, str] = {"single-site": "bayestopics.lda.single_site"}
+SAMPLERS: dict[str, str] = {
+    "single-site": "bayestopics.lda.single_site",
+    "blocked-backward": "bayestopics.lda.blocked_backward",
+    "blocked-nested": "bayestopics.lda.blocked_nested",
+}
 
 
 def sampler(name: str) -> ModuleType:

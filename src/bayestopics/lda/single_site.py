@@ -12,8 +12,10 @@ import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
+from bayestopics.lda.dense import draw_one
 from bayestopics.lda.state import Prior, State, random_start
 from bayestopics.lda.transition import Info
+from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
 
 
 def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
@@ -22,18 +24,12 @@ def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) ->
 
 def sweep(state: State, rng: np.random.Generator) -> Info:
     """Update every assignment once, in place."""
-    uniforms = rng.random(len(state.assignments))
-    prior_and_data = (state.documents, state.terms, state.alpha, state.eta)
-    counts = (state.document_topic, state.term_topic, state.topic_total)
-    return Info(_sweep(*prior_and_data, *counts, state.assignments, uniforms, state.assignments, False))
+    return Info(_sweep(*state.arrays(), state.assignments, False, new_words(rng)))
 
 
 def transition_density(state: State, target: np.ndarray) -> float:
     """log g(z, target): the log density of reaching `target` from this state in one sweep. The state stays as it is."""
-    prior_and_data = (state.documents, state.terms, state.alpha, state.eta)
-    counts = (state.document_topic.copy(), state.term_topic.copy(), state.topic_total.copy())
-    forced = np.array(target, dtype=np.int32)
-    return _sweep(*prior_and_data, *counts, state.assignments.copy(), np.empty(0), forced, True)
+    return _sweep(*state.copy().arrays(), state.target(target), True, NO_WORDS)
 
 
 @kernel
@@ -46,41 +42,29 @@ def _sweep(
     term_topic: np.ndarray,
     topic_total: np.ndarray,
     assignments: np.ndarray,
-    uniforms: np.ndarray,
     target: np.ndarray,
     forced: bool,
+    words: np.ndarray,
 ) -> float:
-    """One sweep, drawn with `uniforms`, or forced to `target`; returns log g."""
-    topics = len(alpha)
+    """One sweep, drawn, or forced to `target`; returns log g."""
     total_eta = term_topic.shape[0] * eta
-    cumulative = np.empty(topics)
     inverse_total = 1.0 / (topic_total + total_eta)
+    cumulative = np.empty(len(alpha))
     log_g = 0.0
     product = 1.0  # of chosen conditionals: its log is taken only before it underflows
     for i in range(len(terms)):
-        by_document = document_topic[documents[i]]
-        by_term = term_topic[terms[i]]
+        by_document, by_term = document_topic[documents[i]], term_topic[terms[i]]
         old = assignments[i]
         # take the token out
         by_document[old] -= 1
         by_term[old] -= 1
         topic_total[old] -= 1
         inverse_total[old] = 1.0 / (topic_total[old] + total_eta)
-        # the conditional (5), cumulated
-        mass = 0.0
-        for t in range(topics):
-            mass += (by_document[t] + alpha[t]) * (by_term[t] + eta) * inverse_total[t]
-            cumulative[t] = mass
         # choose
-        if forced:
-            new = target[i]
-        else:
-            threshold = uniforms[i] * mass
-            new = 0
-            while cumulative[new] <= threshold and new < topics - 1:
-                new += 1
-        product *= (by_document[new] + alpha[new]) * (by_term[new] + eta) * inverse_total[new] / mass
-        if product < 1e-100:  # one more conditional, 1e-160 at the least, does not underflow
+        wanted = target[i] if forced else -1
+        new, chance = draw_one(by_document, by_term, inverse_total, alpha, eta, wanted, uniform(words), cumulative)
+        product *= chance
+        if product < 1e-100:
             log_g += math.log(product)
             product = 1.0
         # put it back

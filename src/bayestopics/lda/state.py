@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,6 +33,12 @@ class Prior:
         return np.full(topics, alpha) if alpha.ndim == 0 else alpha
 
 
+CHANGING = ("assignments", "document_topic", "term_topic", "topic_total")
+Arrays = tuple[
+    np.ndarray, np.ndarray, np.ndarray, float, np.ndarray, np.ndarray, np.ndarray, np.ndarray
+]  # documents, terms, alpha, eta, document_topic, term_topic, topic_total, assignments
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """What the next sweep needs. Sweeps change `assignments` and the counts in place."""
@@ -49,6 +55,23 @@ class State:
     @property
     def topics(self) -> int:
         return len(self.alpha)
+
+    def arrays(self) -> Arrays:
+        """What a kernel gets, in this order."""
+        data = (self.documents, self.terms, self.alpha, self.eta)
+        return (*data, self.document_topic, self.term_topic, self.topic_total, self.assignments)
+
+    def copy(self) -> State:
+        """A state of its own; the corpus and the prior are shared."""
+        changing = {name: getattr(self, name).copy() for name in CHANGING}
+        return replace(self, **changing)
+
+    def target(self, assignments: np.ndarray) -> np.ndarray:
+        """Assignments to which a sweep is forced, checked: kernels do not look."""
+        target = np.array(assignments, dtype=np.int32)
+        if target.shape != self.assignments.shape or np.any((target < 0) | (target >= self.topics)):
+            raise ValueError("assignments must be one topic in 0..topics-1 for each token")
+        return target
 
 
 def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

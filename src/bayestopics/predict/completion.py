@@ -19,6 +19,7 @@ from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 
 BATCHES = 20  # of kept sweeps, for the standard error
+CORRELATED = 0.4  # lag-one correlation of 20 independent batches exceeds this in about 2 % of runs
 
 
 def split(corpus: Corpus, documents: int, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
@@ -96,6 +97,7 @@ class Score:
     standard_error: float | None  # Monte Carlo error of it, None with fewer than two sweeps
     perplexity: float
     heldout_tokens: int
+    warnings: list[str]
 
 
 def score(
@@ -127,4 +129,7 @@ def score(
     mean = everything.probabilities()
     shifts = [np.sum(batch.pair_counts * batch.probabilities() / mean) / batch.tokens for batch in batches]
     error = float(np.std(shifts, ddof=1) / np.sqrt(len(shifts))) if len(shifts) > 1 else None
-    return Score(log_score, error, float(np.exp(-log_score)), heldout.token_count)
+    doubts = []
+    if len(shifts) > 3 and np.ptp(shifts) > 0 and np.corrcoef(shifts[:-1], shifts[1:])[0, 1] > CORRELATED:
+        doubts.append("neighbouring batches of sweeps are correlated: the standard error is too small; run longer")
+    return Score(log_score, error, float(np.exp(-log_score)), heldout.token_count, doubts)

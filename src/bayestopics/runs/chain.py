@@ -48,6 +48,7 @@ class Chain:
     rows: list[dict[str, float]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)  # of sampling, one a sweep; compilation left out
     resumed: int = 0  # how often it went on from a checkpoint
+    observer: Observer | None = None
 
     def trace(self) -> pd.DataFrame:
         return pd.DataFrame(self.rows)
@@ -72,16 +73,18 @@ def run_chain(
 
     def save() -> None:
         if checkpoint:
-            checkpoint.save((chain.state.assignments, chain.rows, chain.seconds, chain.resumed, rng, observer))
+            rng_state = rng.bit_generator.state
+            checkpoint.save((chain.state.assignments, chain.rows, chain.seconds, chain.resumed, rng_state, observer))
 
     module = sampler_by_name(sampler)
     warm(sampler)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
-        chain = Chain(module.init(corpus, topics, prior, rng))
+        chain = Chain(module.init(corpus, topics, prior, rng), observer=observer)
     else:
-        assignments, rows, seconds, resumed, rng, observer = saved
-        chain = Chain(from_assignments(corpus, topics, prior, assignments), rows, seconds, resumed + 1)
+        assignments, rows, seconds, resumed, rng_state, observer = saved
+        rng.bit_generator.state = rng_state
+        chain = Chain(from_assignments(corpus, topics, prior, assignments), rows, seconds, resumed + 1, observer)
     steps = range(len(chain.rows), sweeps)
     for sweep in tqdm(steps, desc=description, unit="sweep", initial=len(chain.rows), total=sweeps, disable=None):
         start = time.perf_counter()

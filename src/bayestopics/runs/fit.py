@@ -16,6 +16,7 @@ from bayestopics.jit import CACHE
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import topic_term_mean
 from bayestopics.lda.state import Prior, State
+from bayestopics.problems import InputError
 from bayestopics.runs.chain import Chain, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch, describe, write
@@ -38,6 +39,8 @@ def fit(
     checkpoint_seconds: float = 30.0,
 ) -> dict[str, Any]:
     """Run the chains, and say how they went; with `out`, keep a run record there."""
+    if min(sweeps, chains) < 1 or burn_in < 0:
+        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {chains} chains")
     module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}

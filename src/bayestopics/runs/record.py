@@ -77,7 +77,7 @@ class Record:
 
 
 class Stopwatch:
-    """Wall and CPU seconds since it was made, plus those of earlier pieces of the same run."""
+    """Wall and CPU seconds of this process since it was made; a run that was resumed says so in `resumed`."""
 
     def __init__(self) -> None:
         self.wall, self.cpu = time.perf_counter(), time.process_time()

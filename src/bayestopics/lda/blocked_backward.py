@@ -1,0 +1,124 @@
+"""Blocked collapsed Gibbs by backward simulation [Zhang & Sisson, 3.2.1].
+
+All tokens of a (document, term) pair are drawn at once from the joint conditional of their counts (8). The constants
+h_{1:k}(c) of (9) are summed forward over the topics; counts are then drawn backward, from the last topic (10).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import kernel
+from bayestopics.lda.block import (
+    block_end,
+    count_block,
+    largest_block,
+    log_block,
+    put_back,
+    settle,
+    take_out,
+    weights,
+)
+from bayestopics.lda.dense import draw_one
+from bayestopics.lda.state import Prior, State, random_start
+from bayestopics.lda.transition import Info
+from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
+
+
+def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
+    return random_start(corpus, topics, prior, rng)
+
+
+def sweep(state: State, rng: np.random.Generator) -> Info:
+    """Update every block once, in place."""
+    return Info(_sweep(*state.arrays(), state.assignments, False, new_words(rng)))
+
+
+def transition_density(state: State, target: np.ndarray) -> float:
+    """log g(z, target), on tokens. The state stays as it is."""
+    return _sweep(*state.copy().arrays(), state.target(target), True, NO_WORDS)
+
+
+@kernel
+def _forward(size: int, topics: int, table: np.ndarray, constants: np.ndarray) -> None:
+    """constants[k, c] = h_{1:k+1}(c) for c = 0..size (9)."""
+    for c in range(size + 1):
+        constants[0, c] = table[c, 0]
+    for k in range(1, topics):
+        for c in range(size + 1):
+            total = 0.0
+            for n in range(c + 1):
+                total += table[n, k] * constants[k - 1, c - n]
+            constants[k, c] = total
+
+
+@kernel
+def _backward(
+    size: int, topics: int, table: np.ndarray, constants: np.ndarray, counts: np.ndarray, words: np.ndarray
+) -> None:
+    """Draw counts[k] for k = topics-1, ..., 1 (10); what is left is the first topic's."""
+    left = size
+    k = topics - 1
+    while k > 0 and left > 0:
+        threshold = uniform(words) * constants[k, left]
+        n = 0
+        cumulative = table[0, k] * constants[k - 1, left]
+        while cumulative <= threshold and n < left:
+            n += 1
+            cumulative += table[n, k] * constants[k - 1, left - n]
+        counts[k] = n
+        left -= n
+        k -= 1
+    counts[0] += left
+
+
+@kernel
+def _sweep(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    assignments: np.ndarray,
+    target: np.ndarray,
+    forced: bool,
+    words: np.ndarray,
+) -> float:
+    """One sweep over the blocks, drawn, or forced to `target`; returns log g on tokens."""
+    topics = len(alpha)
+    total_eta = term_topic.shape[0] * eta
+    inverse_total = 1.0 / (topic_total + total_eta)
+    largest = largest_block(documents, terms)
+    table = np.empty((largest + 1, topics))
+    constants = np.empty((topics, largest + 1))
+    counts = np.zeros(topics, np.int64)
+    cumulative = np.empty(topics)
+    log_g = 0.0
+    start = 0
+    while start < len(terms):
+        end = block_end(documents, terms, start)
+        size = end - start
+        by_document, by_term = document_topic[documents[start]], term_topic[terms[start]]
+        take_out(assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+        if size == 1:
+            wanted = target[start] if forced else -1
+            new, chance = draw_one(by_document, by_term, inverse_total, alpha, eta, wanted, uniform(words), cumulative)
+            assignments[start] = new
+            log_g += math.log(chance)
+        else:
+            weights(size, by_document, by_term, inverse_total, topic_total, alpha, eta, total_eta, table)
+            _forward(size, topics, table, constants)
+            if forced:
+                count_block(target, start, end, counts)
+            else:
+                _backward(size, topics, table, constants, counts, words)
+            log_g += log_block(counts, size, table, constants[topics - 1, size])
+            settle(assignments, start, end, counts, target, forced, words)
+        put_back(assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+        start = end
+    return log_g

@@ -1,0 +1,31 @@
+"""A small random generator for use inside kernels: xoshiro256+ (Blackman & Vigna 2021), 53-bit uniforms.
+
+A sweep takes its 256 bits of state from the run's numpy generator, so the run's seed decides everything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayestopics.jit import kernel
+
+NO_WORDS = np.ones(4, np.uint64)  # for sweeps that are forced, and draw nothing that counts
+
+
+def new_words(rng: np.random.Generator) -> np.ndarray:
+    """uint64[4]: the state of a fresh generator."""
+    return rng.integers(1, 2**64, size=4, dtype=np.uint64)
+
+
+@kernel
+def uniform(words: np.ndarray) -> float:
+    """The next number, in [0, 1)."""
+    result = words[0] + words[3]
+    shifted = words[1] << np.uint64(17)
+    words[2] ^= words[0]
+    words[3] ^= words[1]
+    words[1] ^= words[2]
+    words[0] ^= words[3]
+    words[2] ^= shifted
+    words[3] = (words[3] << np.uint64(45)) | (words[3] >> np.uint64(19))
+    return (result >> np.uint64(11)) * (1.0 / 9007199254740992.0)
