@@ -62,6 +62,7 @@ bench: setup .venv/peers/ready
 	@touch $@
 
 ui: setup
+	@echo 'the runs are at http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning&compareRunsMode=CHART'
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db
 
 lock:

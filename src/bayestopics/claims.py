@@ -93,11 +93,15 @@ def table(
     return pd.DataFrame(rows)
 
 
+def summary(table: pd.DataFrame) -> dict[str, int]:
+    """How many claims have each verdict; reasons for no answer are put together."""
+    return dict(table["verdict"].str.split(":").str[0].value_counts())
+
+
 def markdown(table: pd.DataFrame, scale: str, left_out: Mapping[str, str]) -> str:
     """The table for people: answered claims first, then a line a claim that is still open."""
-    counts = table["verdict"].str.split(":").str[0].value_counts()
     lines = [f"# Claims of the papers, at scale {scale}", ""]
-    lines += [f"- {count} {verdict}" for verdict, count in counts.items()]
+    lines += [f"- {count} {verdict}" for verdict, count in summary(table).items()]
     if left_out:
         lines += ["", "Corpora that were not available:", "", *(f"- {name}: {how}" for name, how in left_out.items())]
     answered = table[table["verdict"].isin(VERDICTS)]

@@ -184,7 +184,7 @@ def test_the_mlflow_ui_lists_the_runs_and_charts_their_metrics(finished, page):
         names = [name for (name,) in store.execute(f"select name from runs where {ours}")]
         metrics = [key for (key,) in store.execute(f"select distinct key from latest_metrics where {ours}")]
     metrics = [key for key in metrics if re.search("log_joint|perplexity", key)]
-    assert {"perplexity", "trace_log_joint"} <= set(metrics)
+    assert {"result/perplexity", "trace/log_joint"} <= set(metrics)
     with mlflow_server(finished) as address:
         runs = f"{address}/#/experiments/{experiment}/runs?workflowType=machine_learning"
         runs += "&searchFilter=" + quote("tags.study = 'first_look'")

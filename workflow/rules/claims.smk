@@ -4,6 +4,7 @@
 rule claims:
     input:
         records=all_records,
+        claims="config/claims.yaml",
     output:
         csv=f"{RESULTS}/claims.csv",
         markdown=f"{RESULTS}/claims.md",
@@ -16,7 +17,6 @@ rule claims:
     log:
         f"{RESULTS}/logs/claims.log",
     params:
-        claims=CLAIMS,
         records={study: record_folders(study) for study in config["studies"]},
         left_out=LEFT_OUT,
         scale=SCALE,

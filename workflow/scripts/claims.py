@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import yaml
 from logs import logged
 
-from bayestopics.claims import markdown, table
+from bayestopics.claims import VERDICTS, markdown, summary, table
 from bayestopics.corpus.registry import Registry
 from bayestopics.figures.style import html_table
 from bayestopics.runs.record import read
@@ -15,9 +16,13 @@ with logged(snakemake.log[0]):
         study: {Path(folder).name: read(Path(folder)) for folder in folders}
         for study, folders in params.records.items()
     }
-    claims = table(params.claims, studies, Registry().entries, params.scale, params.left_out)
+    listed = yaml.safe_load(Path(snakemake.input.claims).read_text(encoding="utf-8"))
+    claims = table(listed, studies, Registry().entries, params.scale, params.left_out)
     claims.to_csv(output.csv, index=False)
     Path(output.markdown).write_text(markdown(claims, params.scale, params.left_out), encoding="utf-8")
-    note = "Corpora that were not available: " + ", ".join(params.left_out) if params.left_out else ""
+    note = "; ".join(f"{count} {verdict}" for verdict, count in summary(claims).items())
+    if params.left_out:
+        note += ". Corpora that were not available: " + ", ".join(params.left_out)
+    answered_first = claims.sort_values("verdict", key=lambda v: ~v.isin(VERDICTS), kind="stable")
     title = f"Claims of the papers, at scale {params.scale}"
-    Path(output.html).write_text(html_table(claims, title, note), encoding="utf-8")
+    Path(output.html).write_text(html_table(answered_first, title, note), encoding="utf-8")

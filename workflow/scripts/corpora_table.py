@@ -15,7 +15,9 @@ with logged(snakemake.log[0]):
     records = {Path(folder).name: read(Path(folder)) for folder in snakemake.input.records}
     sizes = table(records, Registry().entries, params.names)
     sizes.to_csv(output.csv, index=False)
-    Path(output.html).write_text(html_table(sizes, f"Corpora at scale {params.scale}"), encoding="utf-8")
+    Path(output.html).write_text(
+        html_table(sizes.drop(columns="title"), f"Corpora at scale {params.scale}"), encoding="utf-8"
+    )
     save(draw(sizes, params.scale), output.figure)
 columns = ["corpus", "source", "documents", "terms", "tokens", "paper", "agrees"]
 print(sizes[columns].to_string(index=False, na_rep=""))

@@ -18,6 +18,7 @@ def draw(table: pd.DataFrame, scale: str) -> Figure:
     names = list(dict.fromkeys(table["corpus"]))[::-1]
     position = {name: i for i, name in enumerate(names)}
     figure, axes = plt.subplots(1, 3, figsize=(11, 0.8 + 0.29 * len(names)), sharey=True, squeeze=True)
+    any_differ = False
     for axis, size in zip(axes, SIZES, strict=True):
         for row in table.to_dict("records"):
             y, ours, paper = position[row["corpus"]], row[size], row[f"paper_{size}"]
@@ -28,16 +29,19 @@ def draw(table: pd.DataFrame, scale: str) -> Figure:
                 colour = DIFFERENT if differ else PAPER
                 axis.plot(paper, y, "o", mfc="none", color=colour, markersize=10, zorder=2)
             if differ:
+                any_differ = True
                 axis.plot([ours, paper], [y, y], "-", color=DIFFERENT, linewidth=2, zorder=1)
-        axis.set(xscale="log", xlabel=size, title=size.capitalize())
+        axis.set(xscale="log", xlabel=size)
     missing = set(table.loc[table["documents"].isna(), "corpus"])
     axes[0].set_yticks(range(len(names)), [f"{name} (not available)" if name in missing else name for name in names])
     axes[0].set_ylim(-0.7, len(names) - 0.3)
     handles = [
         Line2D([], [], marker="o", linestyle="", color=OURS, markersize=5, label="here"),
         Line2D([], [], marker="o", linestyle="", mfc="none", color=PAPER, markersize=10, label="in the paper"),
-        Line2D([], [], marker="o", mfc="none", color=DIFFERENT, linewidth=2, markersize=10, label="they differ"),
     ]
+    if any_differ:
+        label = "they differ"
+        handles.append(Line2D([], [], marker="o", mfc="none", color=DIFFERENT, linewidth=2, markersize=10, label=label))
     figure.legend(handles=handles, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.02, 1, 1))

@@ -28,27 +28,28 @@ def second_halves(records: list[Record]) -> np.ndarray:
 
 
 def draw_traces(records: list[Record], scale: str) -> Figure:
-    """Log joint a token (left) and completion perplexity (right) against sweeps, a row a corpus, a line a chain."""
+    """A row a corpus, a line a chain: log joint a token, all sweeps and second halves, and completion perplexity."""
     groups = by_corpus(records)
-    figure, axes = plt.subplots(len(groups), 2, figsize=(10, 0.6 + 2.5 * len(groups)), squeeze=False)
-    for (left, right), (corpus, chains) in zip(axes, groups.items(), strict=True):
+    figure, axes = plt.subplots(len(groups), 3, figsize=(12.5, 0.6 + 2.4 * len(groups)), squeeze=False)
+    for (whole, half, right), (corpus, chains) in zip(axes, groups.items(), strict=True):
         for number, record in enumerate(chains):
             trace = record.trace
-            style = {"color": COLOURS[number % len(COLOURS)], "label": f"chain {number + 1}"}
-            per_token = trace["log_joint"] / record.metrics["training_tokens"]
-            left.plot(trace["sweep"] + 1, per_token, linewidth=1, **style)
+            style = {"color": COLOURS[number % len(COLOURS)], "label": f"chain {number}"}
+            sweeps, per_token = trace["sweep"] + 1, trace["log_joint"] / record.metrics["training_tokens"]
+            whole.plot(sweeps, per_token, linewidth=1, **style)
+            middle = len(trace) // 2
+            half.plot(sweeps[middle:], per_token[middle:], linewidth=0.7, **style)
             blocks = trace.dropna(subset="perplexity")
-            right.plot(blocks["sweep"] + 1, blocks["perplexity"], linewidth=1.3, **style)
+            right.plot(blocks["sweep"] + 1, blocks["perplexity"], linewidth=1.1, **style)
         rhat, _ = convergence(second_halves(chains))
-        params = chains[0].run.params
-        agreement = "" if rhat is None else f", R-hat {rhat:.2f}"
-        left.set(
-            title=f"{corpus}, {params['topics']} topics{agreement}", ylabel="log p(w, z) a token  (nats)", xscale="log"
-        )
-        right.set(title=f"{corpus}: held-out words", ylabel="perplexity", xscale="log")
+        whole.set(title=f"{corpus}, {chains[0].run.params['topics']} topics", ylabel="log p(w, z) a token (nats)")
+        whole.set(xscale="log")
+        half.set(title="second halves" if rhat is None else f"second halves: R-hat of the log joint {rhat:.2f}")
+        half.ticklabel_format(axis="y", useOffset=False)
+        right.set(title="held-out words, each ten sweeps", ylabel="perplexity")
     for axis in axes[-1]:
         axis.set_xlabel("sweep")
-    axes[0, 0].legend(loc="lower right")
+    axes[0, 0].legend(loc="lower right", fontsize=8)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.02, 1, 1))
     return figure
@@ -65,7 +66,7 @@ def draw_topics(records: list[Record], scale: str) -> Figure:
         for y, (topic, value) in enumerate(share.items()):
             words = topics.loc[topics["topic"] == topic, "term"][:WORDS]
             axis.barh(-y, value, height=0.42, color=COLOURS[0])
-            axis.text(0, -y + 0.3, " ".join(words), fontsize=9, va="bottom")
+            axis.text(share.iloc[0] * 0.006, -y + 0.3, " ".join(words), fontsize=9, va="bottom")
         axis.set(title=f"{corpus}: largest {len(share)} of {chains[0].run.params['topics']} topics", yticks=[])
         axis.set_ylim(-len(share) + 0.5, 0.95)
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")

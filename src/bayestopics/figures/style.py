@@ -41,7 +41,7 @@ body {{ font: 14px/1.45 system-ui, sans-serif; margin: 1.5em; color: #222; }}
 table {{ border-collapse: collapse; }} th, td {{ padding: .35em .7em; text-align: left; vertical-align: top; }}
 th {{ position: sticky; top: 0; background: #f3f3f3; }} tr:nth-child(even) {{ background: #fafafa; }}
 td.number {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
-.note {{ color: #a33; }}
+td.long {{ min-width: 18em; }} .note {{ color: #a33; }}
 </style></head><body><h1>{title}</h1><p class="note">{note}</p>
 <table><thead><tr>{head}</tr></thead><tbody>
 {body}
@@ -62,7 +62,8 @@ def save(figure: Figure, path: str | Path) -> None:
 
 
 def html_table(table: pd.DataFrame, title: str, note: str = "") -> str:
-    """A table as a page of its own, for the report."""
+    """A table as a page of its own, for the report; columns that are empty throughout are left out."""
+    table = table.loc[:, [table[column].notna().any() and (table[column] != "").any() for column in table.columns]]
     head = "".join(f"<th>{html.escape(column.replace('_', ' '))}</th>" for column in table.columns)
     rows = ["".join(_cell(value) for value in row) for row in table.itertuples(index=False)]
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
@@ -76,4 +77,5 @@ def _cell(value: object) -> str:
         return f'<td class="number">{value:,.4g}</td>'
     if isinstance(value, int) or hasattr(value, "dtype"):
         return f'<td class="number">{value:,}</td>'
-    return f"<td>{html.escape(str(value))}</td>"
+    text = str(value)
+    return f"<td{' class=long' if len(text) > 40 else ''}>{html.escape(text)}</td>"

@@ -7,8 +7,10 @@ because several processes that migrate its schema at once crash.
 
 from __future__ import annotations
 
+import calendar
 import math
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -68,20 +70,23 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
     definition = record.run
     tags = {
         IDENTITY: definition.identity,
+        "mlflow.source.name": "bayestopics",
+        "mlflow.note.content": "\n\n".join([f"Run record: {folder}", *record.warnings]),
         "study": definition.study,
         "scale": definition.scale,
         "corpus": definition.corpus,
         "code": definition.code,
-        "warnings": "; ".join(record.warnings),
+        "warnings": str(len(record.warnings)),
     }
-    name = f"{definition.study}/{definition.name} ({definition.scale})"
-    run = client.create_run(experiment, run_name=name, tags=tags)
+    end = round(1000 * calendar.timegm(time.strptime(record.volatile["finished"], "%Y-%m-%dT%H:%M:%SZ")))
+    start = end - round(1000 * record.volatile["wall_seconds"])
+    run = client.create_run(experiment, start_time=start, run_name=definition.name, tags=tags)
     params = {"corpus": definition.corpus, "seed": definition.seed, **definition.params}
-    end = int(run.info.start_time)
-    numbers = {key: value for key, value in record.metrics.items() if math.isfinite(value)}
-    numbers |= {key: record.volatile[key] for key in record.volatile if isinstance(record.volatile[key], float)}
+    # what stands before the slash is a section of MLflow's charts
+    numbers = {f"result/{key}": value for key, value in record.metrics.items() if math.isfinite(value)}
+    numbers |= {f"usage/{key}": value for key, value in record.volatile.items() if isinstance(value, float)}
     metrics = [Metric(key, float(value), end, 0) for key, value in numbers.items()]
-    metrics += [Metric(f"trace_{key}", value, end, step) for key, step, value in _trace_points(record)]
+    metrics += [Metric(f"trace/{key}", value, end, step) for key, step, value in _trace_points(record)]
     client.log_batch(
         run.info.run_id,
         params=[Param(key, str(value)[:6000]) for key, value in params.items()],
@@ -90,12 +95,12 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
     for start in range(0, len(metrics), BATCH):
         client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
     client.log_artifact(run.info.run_id, str(folder / "run.json"))
-    client.set_terminated(run.info.run_id, "FINISHED")
+    client.set_terminated(run.info.run_id, "FINISHED", end_time=end)
     return str(run.info.run_id)
 
 
 def _trace_points(record: Record) -> Iterable[tuple[str, int, float]]:
-    """(column, sweep, value): at most POINTS finite values a column, evenly spaced."""
+    """(column, number of the sweep, value): at most POINTS finite values a column, evenly spaced."""
     if "trace" not in record.tables:
         return
     trace = record.trace
@@ -105,4 +110,4 @@ def _trace_points(record: Record) -> Iterable[tuple[str, int, float]]:
         values = trace.loc[trace[column].notna(), ["sweep", column]]
         every = max(1, -(-len(values) // POINTS))
         for row in values.iloc[::every].itertuples(index=False):
-            yield column, int(row[0]), float(row[1])
+            yield column, int(row[0]) + 1, float(row[1])

@@ -62,7 +62,10 @@ def table(records: Records, entries: dict[str, Entry], names: list[str]) -> pd.D
             row |= {"paper": paper.get("id"), "paper_source": paper.get("source")}
             row |= {f"paper_{size}": paper.get(size) for size in SIZES}
             row["agrees"] = _agreement(row, entry)
-            row |= {"words_once": metrics.get("words_once_share"), "empty_documents": metrics.get("empty_documents")}
+            row |= {
+                "share_of_words_once_in_document": metrics.get("words_once_share"),
+                "empty_documents": metrics.get("empty_documents"),
+            }
             rows.append(row | {"note": entry.note})
     whole = {name: "Int64" for size in SIZES for name in (size, f"paper_{size}")}
     return pd.DataFrame(rows).astype(whole | {"empty_documents": "Int64"})
