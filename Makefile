@@ -63,7 +63,7 @@ bench: setup .venv/peers/ready
 
 ui: setup
 	@echo 'the runs are at http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning&compareRunsMode=CHART'
-	$(BIN)/mlflow ui --backend-store-uri sqlite:///results/mlflow.db
+	$(BIN)/mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///results/mlflow.db}"
 
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock

@@ -24,3 +24,8 @@ numba.config.CACHE_DIR = str(CACHE / f"kernels-{kernel_hash()}")  # type: ignore
 def kernel(function: Kernel) -> Kernel:
     """Compile without Python objects; keep the machine code for the next process."""
     return cast(Kernel, numba.njit(cache=True, error_model="numpy")(function))
+
+
+def parallel_kernel(function: Kernel) -> Kernel:
+    """The same, with `prange` loops run by several threads."""
+    return cast(Kernel, numba.njit(cache=True, error_model="numpy", parallel=True)(function))

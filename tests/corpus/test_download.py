@@ -17,7 +17,7 @@ import pytest
 
 import bayestopics
 from bayestopics.corpus import download as module
-from bayestopics.corpus.download import DownloadError, reachable
+from bayestopics.corpus.download import DownloadError, offered, reachable
 
 BODY = bytes(range(256)) * 1000  # several blocks
 download = partial(module.download, timeout=5.0, pause=0.01)
@@ -70,6 +70,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body if kind == "whole" else body[:100_000])
         if kind == "stalled":
             site.over.wait()
+
+    do_HEAD = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -341,3 +343,10 @@ def test_proxy_is_tried_instead(
     assert reachable(expected) == expected
     assert download("http://a.invalid/x", tmp_path / "x").read_bytes() == BODY
     assert site.paths == ["http://a.invalid/x"]
+
+
+def test_offered_asks_for_each_file(site: Site, closed_port: int) -> None:
+    expected = {site.url: True, f"http://127.0.0.1:{closed_port}/x": False, "http://nowhere.invalid/x": False}
+    assert offered(expected) == expected
+    site.answers = ("404",)
+    assert offered([site.url]) == {site.url: False}

@@ -230,6 +230,8 @@ FINGERPRINTS = {
     "single-site": ("e8384696c1c013fe", -942.861528774),
     "blocked-backward": ("ff6d3fed50579c6a", -963.521016612),
     "blocked-nested": ("4b5e7365edceadc8", -941.314957688),
+    "grouped": ("2c63a30303253305", -960.568929473),
+    "augmented": ("0185b998b65bc921", -911.201645673),
 }
 
 

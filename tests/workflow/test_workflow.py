@@ -62,7 +62,7 @@ def test_every_record_is_one_mlflow_run(finished):
     with sqlite3.connect(finished.folder / "results" / "mlflow.db") as store:
         rows = store.execute("select value from tags where key = ?", (IDENTITY,)).fetchall()
         statuses = store.execute("select distinct status from runs").fetchall()
-    assert sorted(row[0] for row in rows) == sorted(read(folder).run.identity for folder in finished.records())
+    assert sorted(row[0] for row in rows) == sorted(read(folder).key for folder in finished.records())
     assert statuses == [("FINISHED",)]
 
 
@@ -144,6 +144,35 @@ def test_wrong_settings_are_refused(copy, setting, message):
     done = copy.run(*copy.command("--dry-run"), setting, check=False)
     assert done.returncode != 0
     assert message in done.stdout + done.stderr
+
+
+def add_own_corpus(project: Project, models: bool) -> None:
+    """A corpus of the user's own, registered and named in the study's settings."""
+    (project.folder / "my.ldac").write_text("2 0:3 1:2\n2 1:4 2:1\n1 0:6\n")
+    with open(project.folder / "config" / "corpora.yaml", "a") as file:
+        file.write("mine:\n  title: My own\n  path: my.ldac\n")
+    settings = project.folder / "config" / "studies" / "first_look.yaml"
+    text = settings.read_text().replace("corpora: [tiny-lda, tiny-bars]", "corpora: [mine]")
+    if models:
+        text = text.replace("\nscales:", "\n  mine: {topics: 2, alpha: 0.1, eta: 0.1, heldout_documents: 1}\nscales:")
+    settings.write_text(text)
+
+
+def test_a_corpus_of_ones_own_is_run_and_read_again_when_it_changes(copy):
+    add_own_corpus(copy, models=True)
+    copy.snakemake("first_look")
+    record = copy.folder / "results" / "smoke" / "first_look" / "mine-chain0"
+    assert read(record).metrics["training_tokens"] == 16 - 3
+    (copy.folder / "my.ldac").write_text("2 0:3 1:2\n2 1:4 2:1\n1 0:4\n")
+    copy.snakemake("first_look")
+    assert read(record).metrics["training_tokens"] == 14 - 2
+
+
+def test_a_corpus_without_a_model_is_one_clear_line(copy):
+    add_own_corpus(copy, models=False)
+    done = copy.snakemake("--dry-run", check=False)
+    assert done.returncode != 0
+    assert "config/studies/first_look.yaml: no model for 'mine'" in done.stdout + done.stderr
 
 
 def test_lint(finished):

@@ -5,6 +5,7 @@ rule claims:
     input:
         records=all_records,
         claims="config/claims.yaml",
+        registry="config/corpora.yaml",
     output:
         csv=f"{RESULTS}/claims.csv",
         markdown=f"{RESULTS}/claims.md",
@@ -22,6 +23,7 @@ rule claims:
         scale=SCALE,
         code=code_hash(
             "bayestopics.claims",
+            "bayestopics.figures.style",
             *sorted({c["function"].split(":")[0] for c in CLAIMS if "function" in c}),
         ),
     message:

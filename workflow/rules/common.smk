@@ -32,6 +32,17 @@ AT_SCALE = {study: settings["scales"][SCALE] for study, settings in STUDY.items(
 REGISTRY = Registry()
 
 
+def insist(condition, message):
+    """One line for a setting that cannot work."""
+    if not condition:
+        raise WorkflowError(message)
+
+
+for study, settings in AT_SCALE.items():
+    for name in settings["corpora"]:
+        insist(name in REGISTRY.entries, f"config/studies/{study}.yaml: no corpus {name!r} in config/corpora.yaml")
+
+
 def say_what_is_left_out():
     """Loud, at the start and at the end: what is not available, and how to get it."""
     if LEFT_OUT:
@@ -99,8 +110,13 @@ def all_records(wildcards):
 
 
 def registry_entry(wildcards):
-    """A corpus's definition: a change of it makes the corpus anew."""
-    return vars(REGISTRY[wildcards.name])
+    """What decides a corpus: a change of it makes the corpus anew."""
+    return REGISTRY[wildcards.name].content()
+
+
+def own_files(wildcards):
+    """A corpus of the user's own is read again when its files change."""
+    return REGISTRY.own_files(wildcards.name)
 
 
 # Each study's file fills these in: run name -> parameters, and the outputs beside the records.

@@ -7,6 +7,8 @@ REGISTRY_CODE = code_hash("bayestopics.corpus.registry")
 
 
 rule published_corpus:
+    input:
+        own_files,
     output:
         corpus="data/corpora/{name}.npz",
     log:
@@ -76,6 +78,7 @@ if "corpora" in config["studies"]:
     rule corpora_table:
         input:
             records=record_folders("corpora"),
+            registry="config/corpora.yaml",
         output:
             csv=f"{RESULTS}/corpora/table.csv",
             html=report(

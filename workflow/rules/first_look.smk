@@ -2,6 +2,9 @@
 
 if "first_look" in config["studies"]:
     FIRST_LOOK = AT_SCALE["first_look"]
+    insist(STUDY["first_look"]["sampler"] in SAMPLERS, f"config/studies/first_look.yaml: samplers are {list(SAMPLERS)}")
+    for name in FIRST_LOOK["corpora"]:
+        insist(name in STUDY["first_look"]["models"], f"config/studies/first_look.yaml: no model for {name!r}")
     RUNS["first_look"] = {
         f"{name}-chain{chain}": {
             "corpus": name,

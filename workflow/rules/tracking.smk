@@ -27,6 +27,7 @@ rule publish:
     resources:
         mlflow_writer=1,
     params:
+        store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
         "Publishing the records of {wildcards.study} to MLflow"

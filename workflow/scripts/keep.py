@@ -3,20 +3,25 @@
 Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name).
 """
 
+import json
 import shutil
 from pathlib import Path
 
 from bayestopics.files import replacing
+from bayestopics.runs.record import read
 
 PAPER = Path("results/paper")
 LARGEST = 600_000  # bytes
 
+current = {path.parent.name: json.loads(path.read_text()) for path in PAPER.glob("*/published.json")}
 with replacing(PAPER / "kept") as kept:
     for source in sorted(PAPER.rglob("*")):
         place = source.relative_to(PAPER)
         if place.parts[0] in ("kept", "logs") or not source.is_file() or place.parts[0].startswith("."):
             continue
         if source.name == "run.json":
+            if read(source.parent).key not in current[place.parts[0]]:
+                continue  # left over from other settings
             target = kept / place.parts[0] / "records" / f"{source.parent.name}.json"
         elif source.suffix in (".png", ".csv", ".md") and len(place.parts) <= 2:
             target = kept / place

@@ -15,5 +15,8 @@ if locks.is_dir() and any(locks.iterdir()):
         except psutil.Error:
             continue
         if mine:
-            sys.exit(f"a run is still under way here (process {process.pid})")
+            pid = process.pid
+            sys.exit(
+                f"a run, or a job of a killed one, is still under way here: wait for it, or end it with `kill {pid}`"
+            )
     shutil.rmtree(locks)

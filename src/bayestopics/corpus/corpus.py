@@ -52,6 +52,7 @@ class Corpus:
         name: str = "corpus",
     ) -> Corpus:
         """From (document, term, count) triples in any order; repeated pairs add up, zero counts vanish."""
+        documents, terms, counts = (whole_numbers(values, name) for values in (documents, terms, counts))
         if vocabulary is None:
             if term_count is None:
                 term_count = int(terms.max()) + 1 if len(terms) else 0
@@ -81,22 +82,21 @@ class Corpus:
         name: str = "corpus",
     ) -> Corpus:
         """From a documents x terms matrix of counts: scipy sparse, scikit-learn's CountVectorizer, or dense."""
-        coordinates = sparse.coo_array(matrix)
-        counts = np.asarray(coordinates.data)
-        if not np.all(np.isfinite(counts)) or np.any(counts != np.floor(counts)):
-            raise InputError(f"{name}: the matrix has counts that are not whole numbers")
-        if vocabulary is not None and len(vocabulary) != coordinates.shape[1]:
-            raise InputError(
-                f"{name}: the vocabulary has {len(vocabulary)} terms, the matrix {coordinates.shape[1]} columns"
-            )
+        try:
+            coordinates = sparse.coo_array(matrix)
+            documents, terms = coordinates.shape
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name}: not a matrix of documents x terms ({error})") from None
+        if vocabulary is not None and len(vocabulary) != terms:
+            raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, the matrix {terms} columns")
         rows, columns = coordinates.coords
         return cls.from_counts(
             rows,
             columns,
-            counts.astype(np.int64),
-            document_count=coordinates.shape[0],
+            coordinates.data,
+            document_count=documents,
             vocabulary=vocabulary,
-            term_count=coordinates.shape[1],
+            term_count=terms,
             labels=labels,
             name=name,
         )
@@ -112,10 +112,7 @@ class Corpus:
         """From gensim's bags of words (lists of (term id, count)) and, if given, its dictionary."""
         bags = list(bags)
         pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
-        triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3)
-        if not np.all(np.isfinite(triples)) or np.any(triples != np.floor(triples)):
-            raise InputError(f"{name}: the bags have counts that are not whole numbers")
-        documents, terms, counts = triples.astype(np.int64).T
+        documents, terms, counts = np.asarray(pairs, dtype=np.float64).reshape(-1, 3).T
         try:
             vocabulary = None if id2word is None else [id2word[term] for term in range(len(id2word))]
         except KeyError as error:
@@ -217,6 +214,18 @@ class Corpus:
 def _freeze(*arrays: np.ndarray) -> None:
     for array in arrays:
         array.flags.writeable = False
+
+
+def whole_numbers(values: Any, name: str) -> np.ndarray:
+    """int64, or an InputError: nothing is cut off."""
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    if array.dtype.kind not in "bf" or not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
+        raise InputError(f"{name}: there are counts or ids that are not whole numbers")
+    if np.any(np.abs(array) > 2**53):
+        raise InputError(f"{name}: a count or id is too large")
+    return array.astype(np.int64)
 
 
 def _check_triples(

@@ -53,6 +53,34 @@ def download(url: str, target: Path, *, timeout: float = 20.0, attempts: int = 3
     return target
 
 
+def offered(urls: Iterable[str], *, timeout: float = 5.0) -> dict[str, bool]:
+    """Whether each URL can be had, by its host's answer to a HEAD request; never raises.
+
+    A host that does not know HEAD (405 or 501) gets the benefit of the doubt. Hosts out of reach cost no request.
+    """
+    urls = list(urls)
+    hosts = reachable(urls, timeout=timeout)
+    found = dict.fromkeys(urls, False)
+
+    def ask(url: str) -> None:
+        try:
+            with _opener().open(urllib.request.Request(url, method="HEAD"), timeout=timeout) as response:
+                found[url] = response.status < 300
+        except HTTPError as error:
+            error.close()
+            found[url] = error.code in (405, 501)
+        except (OSError, http.client.HTTPException, ValueError):
+            pass
+
+    threads = [threading.Thread(target=ask, args=(url,), daemon=True) for url in set(urls) if hosts[url]]
+    deadline = time.monotonic() + timeout
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return dict(found)
+
+
 def reachable(urls: Iterable[str], *, timeout: float = 3.0) -> dict[str, bool]:
     """Whether the host of each URL (or the proxy in front of it) accepts a connection; never raises."""
     proxies = urllib.request.getproxies()

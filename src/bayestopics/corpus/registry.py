@@ -20,7 +20,7 @@ import yaml
 
 from bayestopics.corpus import read_corpus, write_corpus
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.corpus.download import DownloadError, download, reachable
+from bayestopics.corpus.download import DownloadError, download, offered
 from bayestopics.corpus.sources import READERS, pruning_of, read_published
 from bayestopics.corpus.synthetic import GENERATORS, Simulated
 from bayestopics.files import decode, read_bytes, replacing
@@ -52,6 +52,15 @@ class Entry:
     licence: str = "not stated"
     note: str = ""
 
+    def any_url(self) -> str | None:
+        """One of its files at the official source, to ask for."""
+        return self.file_url(next(iter(self.files.values()))) if self.files else None
+
+    def content(self) -> dict[str, Any]:
+        """What decides the corpus itself; titles, notes and the papers' numbers do not."""
+        names = ("reader", "files", "url", "options", "generator", "path", "expected")
+        return {name: getattr(self, name) for name in names}
+
     def file_url(self, file: str) -> str | None:
         if self.url is None:
             return None
@@ -82,8 +91,8 @@ class Registry:
     def where(self, names: list[str]) -> dict[str, str | None]:
         """For each corpus: generated, package, path, cache, mirror, url, or None where it is out of reach."""
         places = {name: self._local(self[name]) for name in names}
-        remote = {name: url for name in names if places[name] is None and (url := self[name].url)}
-        answers = reachable(remote.values()) if remote else {}
+        remote = {name: url for name in names if places[name] is None and (url := self[name].any_url())}
+        answers = offered(remote.values()) if remote else {}
         return {name: place or ("url" if answers.get(remote.get(name, "")) else None) for name, place in places.items()}
 
     def _local(self, entry: Entry) -> str | None:
@@ -108,6 +117,15 @@ class Registry:
         candidates = [folder / name for folder in folders for name in (file, f"{file}.gz")]
         return next((path for path in candidates if path.is_file()), None)
 
+    def own_files(self, name: str) -> list[str]:
+        """The files of a corpus of the user's own (`path`), relative to the project: they may change at any time."""
+        entry = self[name]
+        if entry.path is None or not (self.root / entry.path).exists():
+            return []
+        path = self.root / entry.path
+        files = [p for p in path.rglob("*") if p.is_file()] if path.is_dir() else path.parent.glob(f"{path.stem}*")
+        return sorted(str(file.relative_to(self.root)) for file in files if file.is_file())
+
     def how_to_get(self, name: str) -> str:
         entry = self[name]
         if entry.path is not None:
@@ -129,10 +147,12 @@ class Registry:
             return self.simulate(name).corpus
         if entry.path is not None:  # may change at any time
             return self._read(entry)
-        if self.cached(name).is_file():
+        try:
             corpus = read_corpus(self.cached(name))
             if not _differences(entry, corpus):  # else it was made by an older reader
                 return corpus
+        except InputError:  # not there, or damaged
+            pass
         return self.fetch(name)
 
     def fetch(self, name: str) -> Corpus:
@@ -152,16 +172,21 @@ class Registry:
             raise Unavailable(f"{entry.name}: not here; {self.how_to_get(entry.name)}")
         raw = self.data / "raw" / entry.name
         before = _files_in(raw)
+        files: dict[str, Path] = {}
         try:
-            files = {role: self._fetch_file(entry, file) for role, file in entry.files.items()}
+            for role, file in entry.files.items():
+                files[role] = self._fetch_file(entry, file)
             return self._named(entry, read_published(str(entry.reader), files, entry.options))
         except Unavailable:
             raise
         except InputError as error:
             downloaded = _files_in(raw) - before
-            for file in downloaded:
-                file.unlink(missing_ok=True)
-            origin = f" (downloaded from {entry.url}, not kept)" if downloaded else ""
+            for wrong in downloaded:
+                wrong.unlink(missing_ok=True)
+            if downloaded:
+                origin = f" (downloaded from {entry.url}, not kept)"
+            else:
+                origin = f" (read from {', '.join(str(file) for file in files.values())})" if files else ""
             raise InputError(f"{error}{origin}") from None
 
     def _named(self, entry: Entry, corpus: Corpus) -> Corpus:

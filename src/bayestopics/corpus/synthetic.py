@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.files import replacing
 from bayestopics.problems import InputError
 
 MOST_TOKENS = np.iinfo(np.int32).max  # what a Corpus holds
@@ -31,11 +32,8 @@ class Simulated:
 
     def save_truth(self, path: str | os.PathLike[str]) -> None:
         """Write `truth` as an .npz file, complete or not at all."""
-        target = Path(path)
-        temporary = target.with_name(f"{target.name}.partial")
-        with temporary.open("wb") as file:
+        with replacing(Path(path)) as temporary, open(temporary, "wb") as file:
             np.savez(file, allow_pickle=False, **self.truth)
-        os.replace(temporary, target)
 
 
 def load_truth(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:

@@ -11,12 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.stopwords import ENGLISH
 from bayestopics.files import decode, read_bytes, read_lines
 from bayestopics.problems import InputError
 
@@ -46,9 +46,7 @@ def stop_words(choice: str) -> frozenset[str]:
     if choice == "none":
         return frozenset()
     if choice == "english":
-        text = (files("bayestopics.corpus") / "stopwords_en.txt").read_text(encoding="utf-8")
-        lines = (line for line in text.splitlines() if not line.startswith("#"))
-        return frozenset(word for line in lines for word in line.split())
+        return ENGLISH
     return frozenset(line.strip().lower() for line in read_lines(Path(choice)))
 
 

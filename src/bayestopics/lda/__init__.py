@@ -17,6 +17,8 @@ SAMPLERS: dict[str, str] = {
     "single-site": "bayestopics.lda.single_site",
     "blocked-backward": "bayestopics.lda.blocked_backward",
     "blocked-nested": "bayestopics.lda.blocked_nested",
+    "grouped": "bayestopics.lda.grouped",
+    "augmented": "bayestopics.lda.augmented",
 }
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import uniform
 
-MAX_BLOCK = 512  # keeps every table within the range of doubles (see `weights`)
+MAX_BLOCK = 512
+POISSON_UP_TO = 40  # block size: 39! / eta^39 is in the range of doubles for eta down to 1e-6
 
 
 @kernel
@@ -41,18 +42,18 @@ def weights(
     size: int,
     by_document: np.ndarray,
     by_term: np.ndarray,
-    inverse_total: np.ndarray,
     topic_total: np.ndarray,
     alpha: np.ndarray,
     eta: float,
     total_eta: float,
+    inverse_total: np.ndarray,
     table: np.ndarray,
-) -> None:
-    """table[n, t] = q_t(n) r^n for n = 0..size, with q of (8).
+) -> float:
+    """table[n, t] = q_t(n) r^n for n = 0..size, with q of (8); returns log r.
 
-    r = size / (e sum_t q_t(1)) leaves every probability as it is, because all of a block's counts add up to `size`.
-    The normalising constant is then near 1 / sqrt(2 pi size), and the constants of smaller counts below
-    exp(size / e): both far inside the range of doubles for size <= MAX_BLOCK.
+    The scale r > 0 changes no probability, because a block's counts add up to `size`; it keeps all sums of products
+    within the range of doubles. With r = size / (e sum_t q_t(1)) they are near 1 if the counts were Poisson. A term
+    that occurs nowhere else draws its tokens together, by up to (size - 1)! / eta^(size - 1): large blocks search r.
     """
     topics = len(alpha)
     table[0, :topics] = 1.0
@@ -63,11 +64,63 @@ def weights(
     scale = size / (math.e * first)
     for t in range(topics):
         table[1, t] *= scale
+    if size > POISSON_UP_TO:
+        _log_weights(size, by_document, by_term, topic_total, alpha, eta, total_eta, table)
+        return _rescale(size, topics, math.log(scale), table)
     for n in range(2, size + 1):
         more = n - 1.0
         for t in range(topics):
             ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
             table[n, t] = table[n - 1, t] * ratio * (scale / n)
+    return math.log(scale)
+
+
+@kernel
+def _log_weights(
+    size: int,
+    by_document: np.ndarray,
+    by_term: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    total_eta: float,
+    table: np.ndarray,
+) -> None:
+    """table[n, t] = log q_t(n)."""
+    for t in range(len(alpha)):
+        table[0, t] = 0.0
+        for n in range(1, size + 1):
+            more = n - 1.0
+            ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
+            table[n, t] = table[n - 1, t] + math.log(ratio / n)
+
+
+@kernel
+def _rescale(size: int, topics: int, log_scale: float, table: np.ndarray) -> float:
+    """From log q_t(n) to q_t(n) r^n, r such that prod_t sum_n q_t(n) r^n, which bounds every sum of products, is large
+    but finite: between e^100 and e^400; returns log r. `log_scale` is a first guess."""
+    step, direction = 1.0, 0
+    while True:
+        bound = 0.0
+        for t in range(topics):
+            largest = 0.0
+            for n in range(size + 1):
+                largest = max(largest, table[n, t] + n * log_scale)
+            total = 0.0
+            for n in range(size + 1):
+                total += math.exp(table[n, t] + n * log_scale - largest)
+            bound += largest + math.log(total)
+        wanted = 1 if bound < 100.0 else -1 if bound > 400.0 else 0
+        if wanted == 0:
+            break
+        if direction == -wanted:  # stepped over it
+            step *= 0.5
+        direction = wanted
+        log_scale += wanted * step
+    for n in range(size + 1):
+        for t in range(topics):
+            table[n, t] = math.exp(table[n, t] + n * log_scale)
+    return log_scale
 
 
 @kernel
@@ -143,10 +196,30 @@ def settle(
 
 
 @kernel
-def log_block(counts: np.ndarray, size: int, table: np.ndarray, constant: float) -> float:
+def log_block(
+    counts: np.ndarray,
+    size: int,
+    table: np.ndarray,
+    log_scale: float,
+    constant: float,
+    by_document: np.ndarray,
+    by_term: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    total_eta: float,
+) -> float:
     """log density of one arrangement of tokens with these counts: (8), less log of size! / prod counts!."""
-    result = -math.log(constant) - math.lgamma(size + 1.0)
+    result = 0.0
     for t in range(len(counts)):
-        if counts[t] > 0:
-            result += math.log(table[counts[t], t]) + math.lgamma(counts[t] + 1.0)
-    return result
+        count = counts[t]
+        if count == 0:
+            continue
+        if table[count, t] > 1e-290:
+            result += math.log(table[count, t]) + math.lgamma(count + 1.0)
+            continue
+        result += math.lgamma(count + 1.0)
+        for n in range(count):  # a forced target may be so improbable that its weight underflows
+            ratio = (by_document[t] + alpha[t] + n) * (by_term[t] + eta + n) / (topic_total[t] + total_eta + n)
+            result += math.log(ratio / (n + 1.0)) + log_scale
+    return result - (math.log(constant) + math.lgamma(size + 1.0))

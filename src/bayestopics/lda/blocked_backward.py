@@ -111,13 +111,14 @@ def _sweep(
             assignments[start] = new
             log_g += math.log(chance)
         else:
-            weights(size, by_document, by_term, inverse_total, topic_total, alpha, eta, total_eta, table)
+            rest = (by_document, by_term, topic_total, alpha, eta, total_eta)
+            log_scale = weights(size, *rest, inverse_total, table)
             _forward(size, topics, table, constants)
             if forced:
                 count_block(target, start, end, counts)
             else:
                 _backward(size, topics, table, constants, counts, words)
-            log_g += log_block(counts, size, table, constants[topics - 1, size])
+            log_g += log_block(counts, size, table, log_scale, constants[topics - 1, size], *rest)
             settle(assignments, start, end, counts, target, forced, words)
         put_back(assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
         start = end

@@ -141,13 +141,14 @@ def _sweep(
             assignments[start] = new
             log_g += math.log(chance)
         else:
-            weights(size, by_document, by_term, inverse_total, topic_total, alpha, eta, total_eta, table)
+            rest = (by_document, by_term, topic_total, alpha, eta, total_eta)
+            log_scale = weights(size, *rest, inverse_total, table)
             constant = _up(size, offsets, table)
             if forced:
                 count_block(target, start, end, counts)
             else:
                 _down(size, offsets, table, counts, sizes, words)
-            log_g += log_block(counts, size, table, constant)
+            log_g += log_block(counts, size, table, log_scale, constant, *rest)
             settle(assignments, start, end, counts, target, forced, words)
         put_back(assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
         start = end

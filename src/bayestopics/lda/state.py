@@ -9,7 +9,8 @@ import numpy as np
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.problems import InputError
 
-SMALLEST, LARGEST = 1e-50, 1e50  # products of alpha, eta and their ratios stay within the range of a double
+# below, products of alpha and eta leave the range of a double; above, differences of log-gammas lose their digits
+SMALLEST, LARGEST = 1e-50, 1e6
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,13 @@ class Prior:
     eta: float = 0.01
 
     def __post_init__(self) -> None:
-        for name, values in (("alpha", self.alpha), ("eta", self.eta)):
-            if not np.all((np.asarray(values) >= SMALLEST) & (np.asarray(values) <= LARGEST)):  # nor nan
-                raise InputError(f"{name} must be positive and finite ({SMALLEST} to {LARGEST}), not {values}")
+        for name, given in (("alpha", self.alpha), ("eta", self.eta)):
+            try:
+                values = np.asarray(given, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise InputError(f"{name} must be a number, not {given!r}") from None
+            if values.size == 0 or not np.all((values >= SMALLEST) & (values <= LARGEST)):  # nor nan
+                raise InputError(f"{name} must be positive and finite ({SMALLEST:g} to {LARGEST:g}), not {given}")
 
     def alpha_vector(self, topics: int) -> np.ndarray:
         if topics < 1:

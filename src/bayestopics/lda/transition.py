@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bayestopics.lda.parameters import Parameters
+
 
 @dataclass(frozen=True)
 class Info:
     log_transition: float | None  # log g(z, z'), where the sampler has it in closed form
+    parameters: Parameters | None = None  # theta and beta, where the sampler draws them

@@ -17,6 +17,7 @@ from bayestopics.jit import kernel
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
+from bayestopics.seeds import generator
 
 BATCHES = 20  # of kept sweeps, for the standard error
 CORRELATED = 0.4  # lag-one correlation of 20 independent batches exceeds this in about 2 % of runs
@@ -106,13 +107,17 @@ def score(
     prior: Prior,
     *,
     sampler: str = "single-site",
-    sweeps: int,
-    burn_in: int,
-    documents: int,
-    rng: np.random.Generator,
+    sweeps: int = 200,
+    burn_in: int = 200,
+    documents: int | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Score:
-    """The completion score of a model, averaged over all kept sweeps, with its Monte Carlo error by batch means."""
-    training, heldout = split(corpus, documents, rng)
+    """The completion score of a model, averaged over all kept sweeps, with its Monte Carlo error by batch means.
+
+    Half of the words of the last `documents` documents are held out (a tenth of them if not given).
+    """
+    rng = rng or generator(0, "score/completion")
+    training, heldout = split(corpus, documents or max(1, corpus.document_count // 10), rng)
     module = sampler_by_name(sampler)
     state = module.init(training, topics, prior, rng)
     batch_of = np.arange(sweeps) * min(BATCHES, sweeps) // sweeps
@@ -130,6 +135,9 @@ def score(
     shifts = [np.sum(batch.pair_counts * batch.probabilities() / mean) / batch.tokens for batch in batches]
     error = float(np.std(shifts, ddof=1) / np.sqrt(len(shifts))) if len(shifts) > 1 else None
     doubts = []
-    if len(shifts) > 3 and np.ptp(shifts) > 0 and np.corrcoef(shifts[:-1], shifts[1:])[0, 1] > CORRELATED:
+    if error == 0 and topics > 1:
+        error = None
+        doubts.append("all batches of sweeps agree exactly: the chain does not move, and its error is unknown")
+    elif error and len(shifts) > 3 and np.corrcoef(shifts[:-1], shifts[1:])[0, 1] > CORRELATED:
         doubts.append("neighbouring batches of sweeps are correlated: the standard error is too small; run longer")
     return Score(log_score, error, float(np.exp(-log_score)), heldout.token_count, doubts)

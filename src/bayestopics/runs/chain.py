@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -90,12 +91,16 @@ def run_chain(
         start = time.perf_counter()
         info = module.sweep(chain.state, rng)
         chain.seconds.append(time.perf_counter() - start)
-        row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": info.log_transition}
+        row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": _or_nan(info.log_transition)}
         chain.rows.append(row | (observer.observe(sweep, chain.state) if observer else {}))
         if checkpoint and checkpoint.due():
             save()
     save()
     return chain
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def warm(sampler: str) -> None:

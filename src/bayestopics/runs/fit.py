@@ -12,6 +12,8 @@ import pandas as pd
 
 from bayestopics.code import code_hash
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import mcse
+from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.jit import CACHE
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import topic_term_mean
@@ -35,7 +37,7 @@ def fit(
     burn_in: int = 500,
     chains: int = 1,
     seed: int = 0,
-    out: Path | None = None,
+    out: Path | str | None = None,
     checkpoint_seconds: float = 30.0,
 ) -> dict[str, Any]:
     """Run the chains, and say how they went; with `out`, keep a run record there."""
@@ -65,7 +67,7 @@ def fit(
         finished.append(chain)
     result = _summary(corpus, finished, burn_in)
     if out is not None:
-        write(_record(run, corpus, finished, result, watch), out)
+        write(_record(run, corpus, finished, result, watch), Path(out))
     for checkpoint in checkpoints:
         checkpoint.remove()
     return result
@@ -83,6 +85,8 @@ def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any
         doubts.append(f"the chains disagree: R-hat of the log joint is {rhat:.3f}; run longer, or trust none of them")
     return {
         "log_joint": log_joint[0].tolist() if len(chains) == 1 else log_joint.tolist(),
+        "log_joint_mean": float(log_joint.mean()),
+        "log_joint_error": _error_of_mean(log_joint),
         "seconds": seconds,
         "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
         "rhat": rhat,
@@ -92,9 +96,16 @@ def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any
     }
 
 
+def _error_of_mean(log_joint: np.ndarray) -> float | None:
+    """Monte Carlo standard error of the mean over all chains, by batch means within each."""
+    if log_joint.shape[1] < SHORTEST_CHAIN:
+        return None
+    return float(np.sqrt(np.sum(mcse(log_joint.T) ** 2)) / len(log_joint))
+
+
 def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
     """(R-hat, bulk effective sample size) of a label-invariant quantity, chains x draws."""
-    if log_joint.shape[1] < 4 or np.ptp(log_joint) == 0:
+    if log_joint.shape[1] < 4 or np.any(np.ptp(log_joint, axis=1) == 0):  # a chain that does not move tells nothing
         return None, None
     with warnings.catch_warnings():  # ArviZ announces its next major version at every import
         warnings.simplefilter("ignore", FutureWarning)
@@ -109,7 +120,11 @@ def top_words(corpus: Corpus, state: State) -> list[dict[str, Any]]:
     share = state.topic_total / state.topic_total.sum()
     best = np.argsort(-beta, axis=1, kind="stable")[:, :TOP_WORDS]
     return [
-        {"topic": int(t), "share": float(share[t]), "words": [corpus.vocabulary[v] for v in best[t]]}
+        {
+            "topic": int(t),
+            "share": float(share[t]),
+            "words": [corpus.vocabulary[v] for v in best[t] if state.term_topic[v, t] > 0],
+        }
         for t in np.argsort(-share, kind="stable")
     ]
 

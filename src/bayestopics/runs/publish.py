@@ -33,25 +33,25 @@ def create_store(results: Path) -> str:
     experiment = client.get_experiment_by_name(EXPERIMENT)
     if experiment is not None:
         return str(experiment.experiment_id)
-    location = None if "MLFLOW_TRACKING_URI" in os.environ else (results / "mlflow-artifacts").resolve().as_uri()
+    local = tracking_uri(results).startswith(("sqlite:", "file:"))
+    location = (results / "mlflow-artifacts").resolve().as_uri() if local else None  # a server has its own place
     return str(client.create_experiment(EXPERIMENT, artifact_location=location))
 
 
 def publish(folders: Iterable[Path], results: Path) -> dict[str, str]:
-    """Publish these records; returns identity -> MLflow run id. A record that is there already is left alone."""
+    """Publish these records; returns record key -> MLflow run id. A record that is there already is left alone."""
     client = _client(results)
     experiment = create_store(results)
     published = {}
     for folder in folders:
         record = read(folder)
-        identity = record.run.identity
         finished = None
-        for run in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{identity}'"):
+        for run in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{record.key}'"):
             if run.info.status == "FINISHED":
                 finished = run.info.run_id
             else:  # an earlier publication was cut short
                 client.delete_run(run.info.run_id)
-        published[identity] = finished or _publish_one(client, experiment, record, folder)
+        published[record.key] = finished or _publish_one(client, experiment, record, folder)
     return published
 
 
@@ -69,7 +69,7 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
 
     definition = record.run
     tags = {
-        IDENTITY: definition.identity,
+        IDENTITY: record.key,
         "mlflow.source.name": "bayestopics",
         "mlflow.note.content": "\n\n".join([f"Run record: {folder}", *record.warnings]),
         "study": definition.study,

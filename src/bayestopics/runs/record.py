@@ -72,6 +72,11 @@ class Record:
     versions: dict[str, str] = field(default_factory=lambda: versions())
 
     @property
+    def key(self) -> str:
+        """The run and the versions that made it: what a published run is known by."""
+        return hashlib.sha256((self.run.identity + canonical(self.versions)).encode()).hexdigest()
+
+    @property
     def trace(self) -> pd.DataFrame:
         return self.tables["trace"]
 

@@ -1,5 +1,7 @@
-# English function words: articles, pronouns, prepositions, conjunctions, auxiliaries, particles and
-# the commonest adverbs, with what is left of their contracted forms when the apostrophe separates.
+"""English function words: articles, pronouns, prepositions, conjunctions, auxiliaries, particles and the commonest
+adverbs, with what is left of their contracted forms when the apostrophe separates."""
+
+WORDS = """
 a an the this that these those
 i me my mine myself we us our ours ourselves you your yours yourself yourselves
 he him his himself she her hers herself it its itself they them their theirs themselves
@@ -18,8 +20,11 @@ such own same several enough
 here there where when why how wherever whenever however hence thus therefore thereby therein hereby whereby wherein
 now again already also always even ever just only often once perhaps quite rather really seldom sometimes soon still
 too very almost away back further furthermore indeed instead like likewise maybe meanwhile moreover mostly namely
-nevertheless nonetheless otherwise elsewhere somewhere anywhere everywhere nowhere afterwards beforehand somehow anyhow
-anyway thereafter together well
+nevertheless nonetheless otherwise elsewhere somewhere anywhere everywhere nowhere afterwards beforehand somehow
+anyhow anyway thereafter together well
 get gets got getting let lets make makes made making say says said go goes went going gone
 two three four five six seven eight nine ten first second third
 etc yes ll ve re
+"""
+
+ENGLISH = frozenset(WORDS.split())

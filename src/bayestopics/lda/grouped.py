@@ -1,0 +1,130 @@
+"""The grouped (two-block) sampler: (theta, beta) given z, then all of z given (theta, beta) [Zhang & Sisson 3].
+
+Documents are independent given (theta, beta), so they are drawn in parallel; each has a random generator of its own,
+and the result does not depend on the number of threads. The sampler has no closed-form transition density on z alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import kernel, parallel_kernel
+from bayestopics.lda.parameters import draw_parameters
+from bayestopics.lda.state import Prior, State, random_start
+from bayestopics.lda.transition import Info
+from bayestopics.lda.uniforms import split_words, uniform
+
+PARALLEL_FROM = 20_000  # tokens: below, starting the threads costs more than they save
+
+
+def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
+    return random_start(corpus, topics, prior, rng)
+
+
+def sweep(state: State, rng: np.random.Generator) -> Info:
+    """Draw the parameters, then every assignment, in place."""
+    parameters = draw_parameters(state, rng)
+    log_theta, log_beta = parameters.log_theta, parameters.log_beta
+    # a document's topics and a term's topics are needed up to a factor only: the largest becomes 1
+    theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
+    beta = np.exp(log_beta - log_beta.max(axis=1, keepdims=True))
+    offsets = np.searchsorted(state.documents, np.arange(len(theta) + 1)).astype(np.int64)
+    seed = rng.integers(2**64, dtype=np.uint64)
+    draw = _draw_in_parallel if len(state.terms) >= PARALLEL_FROM else _draw_in_turn
+    draw(offsets, state.terms, theta, beta, log_theta, log_beta, seed, state.assignments)
+    _recount(*state.arrays())
+    return Info(None, parameters)
+
+
+@parallel_kernel
+def _draw_in_parallel(
+    offsets: np.ndarray,
+    terms: np.ndarray,
+    theta: np.ndarray,
+    beta: np.ndarray,
+    log_theta: np.ndarray,
+    log_beta: np.ndarray,
+    seed: np.uint64,
+    assignments: np.ndarray,
+) -> None:
+    for d in prange(len(offsets) - 1):
+        _draw_document(d, offsets, terms, theta, beta, log_theta, log_beta, seed, assignments)
+
+
+@kernel
+def _draw_in_turn(
+    offsets: np.ndarray,
+    terms: np.ndarray,
+    theta: np.ndarray,
+    beta: np.ndarray,
+    log_theta: np.ndarray,
+    log_beta: np.ndarray,
+    seed: np.uint64,
+    assignments: np.ndarray,
+) -> None:
+    for d in range(len(offsets) - 1):
+        _draw_document(d, offsets, terms, theta, beta, log_theta, log_beta, seed, assignments)
+
+
+@kernel
+def _draw_document(
+    d: int,
+    offsets: np.ndarray,
+    terms: np.ndarray,
+    theta: np.ndarray,
+    beta: np.ndarray,
+    log_theta: np.ndarray,
+    log_beta: np.ndarray,
+    seed: np.uint64,
+    assignments: np.ndarray,
+) -> None:
+    topics = theta.shape[1]
+    words = split_words(seed, d)
+    cumulative = np.empty(topics)
+    for i in range(offsets[d], offsets[d + 1]):
+        v = terms[i]
+        mass = 0.0
+        for t in range(topics):
+            mass += theta[d, t] * beta[v, t]
+            cumulative[t] = mass
+        if mass < 1e-250:  # every product underflows, or nearly: once more from the logs
+            mass = _from_logs(log_theta[d], log_beta[v], cumulative)
+        threshold = uniform(words) * mass
+        new = 0
+        while cumulative[new] <= threshold and new < topics - 1:
+            new += 1
+        assignments[i] = new
+
+
+@kernel
+def _from_logs(log_theta: np.ndarray, log_beta: np.ndarray, cumulative: np.ndarray) -> float:
+    """Cumulative weights, scaled so that the largest is 1; returns their sum."""
+    largest = np.max(log_theta + log_beta)
+    mass = 0.0
+    for t in range(len(cumulative)):
+        mass += np.exp(log_theta[t] + log_beta[t] - largest)
+        cumulative[t] = mass
+    return mass
+
+
+@kernel
+def _recount(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    assignments: np.ndarray,
+) -> None:
+    document_topic[:] = 0
+    term_topic[:] = 0
+    topic_total[:] = 0
+    for i in range(len(assignments)):
+        t = assignments[i]
+        document_topic[documents[i], t] += 1
+        term_topic[terms[i], t] += 1
+        topic_total[t] += 1
