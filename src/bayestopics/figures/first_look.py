@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 
 from bayestopics.figures.style import COLOURS, label_scale
 from bayestopics.runs.fit import convergence
@@ -69,7 +70,7 @@ def draw_topics(records: list[Record], scale: str) -> Figure:
             axis.text(share.iloc[0] * 0.006, -y + 0.3, " ".join(words), fontsize=9, va="bottom")
         axis.set(title=f"{corpus}: largest {len(share)} of {chains[0].run.params['topics']} topics", yticks=[])
         axis.set_ylim(-len(share) + 0.5, 0.95)
-        axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        axis.xaxis.set_major_formatter(PercentFormatter(xmax=1))
         axis.set_xlabel("share of the tokens")
         axis.grid(axis="y", visible=False)
     for axis in axes.flat[len(groups) :]:
