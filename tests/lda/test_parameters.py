@@ -9,6 +9,7 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda import grouped
 from bayestopics.lda.parameters import draw_parameters, log_gamma_draws
 from bayestopics.lda.state import Prior, random_start
+from bayestopics.runs.chain import warm
 
 
 @pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 2.5, 40.0])
@@ -60,3 +61,15 @@ def test_grouped_draws_from_the_logs_when_every_product_underflows():
     mass = grouped._from_logs(np.array([-900.0, 0.0]), np.array([0.0, -901.0]), cumulative)
     assert mass == pytest.approx(1.0 + np.exp(-1.0))
     assert cumulative[0] == pytest.approx(1.0)
+
+
+def test_warming_compiles_what_a_large_corpus_calls():
+    """A sweep whose kernels were warmed compiles nothing, so that no timing holds a compilation."""
+    warm("grouped")
+    compiled = len(grouped._draw_in_parallel.signatures)
+    assert compiled > 0
+    rng = np.random.default_rng(5)
+    documents = grouped.PARALLEL_FROM // 100
+    corpus = simulate_lda(documents=documents, length=100, terms=50, topics=4, alpha=0.3, eta=0.3, rng=rng).corpus
+    grouped.sweep(grouped.init(corpus, 4, Prior(0.3, 0.3), rng), rng)
+    assert len(grouped._draw_in_parallel.signatures) == compiled

@@ -1,8 +1,9 @@
 """LDA with a fixed number of topics: densities, and the samplers by name.
 
 A sampler is one module with `init(corpus, topics, prior, rng) -> State`, `sweep(state, rng) -> Info` and, where its
-transition density has a closed form, `transition_density(state, target) -> float`. To add one: write the file, and
-name it here; the tests, the benchmarks and the command line find it.
+transition density has a closed form, `transition_density(state, target) -> float`; `warm()` if a tiny corpus does not
+reach all of its kernels. To add one: write the file, and name it here; the tests, the benchmarks and the command line
+find it.
 """
 
 from __future__ import annotations

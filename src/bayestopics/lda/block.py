@@ -124,7 +124,8 @@ def _rescale(size: int, topics: int, log_scale: float, table: np.ndarray) -> flo
 
 
 @kernel
-def take_out(
+def add_block(
+    by: int,
     assignments: np.ndarray,
     start: int,
     end: int,
@@ -134,32 +135,12 @@ def take_out(
     inverse_total: np.ndarray,
     total_eta: float,
 ) -> None:
-    """Remove the block's tokens from the counts."""
+    """Take the block's tokens out of the counts (by = -1), or put them back at their topics (by = 1)."""
     for i in range(start, end):
         t = assignments[i]
-        by_document[t] -= 1
-        by_term[t] -= 1
-        topic_total[t] -= 1
-        inverse_total[t] = 1.0 / (topic_total[t] + total_eta)
-
-
-@kernel
-def put_back(
-    assignments: np.ndarray,
-    start: int,
-    end: int,
-    by_document: np.ndarray,
-    by_term: np.ndarray,
-    topic_total: np.ndarray,
-    inverse_total: np.ndarray,
-    total_eta: float,
-) -> None:
-    """Add the block's tokens to the counts of their new topics."""
-    for i in range(start, end):
-        t = assignments[i]
-        by_document[t] += 1
-        by_term[t] += 1
-        topic_total[t] += 1
+        by_document[t] += by
+        by_term[t] += by
+        topic_total[t] += by
         inverse_total[t] = 1.0 / (topic_total[t] + total_eta)
 
 

@@ -17,13 +17,12 @@ import numpy as np
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
 from bayestopics.lda.block import (
+    add_block,
     block_end,
     count_block,
     largest_block,
     log_block,
-    put_back,
     settle,
-    take_out,
     weights,
 )
 from bayestopics.lda.dense import draw_one
@@ -134,7 +133,7 @@ def _sweep(
         end = block_end(documents, terms, start)
         size = end - start
         by_document, by_term = document_topic[documents[start]], term_topic[terms[start]]
-        take_out(assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+        add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
         if size == 1:
             wanted = target[start] if forced else -1
             new, chance = draw_one(by_document, by_term, inverse_total, alpha, eta, wanted, uniform(words), cumulative)
@@ -150,6 +149,6 @@ def _sweep(
                 _down(size, offsets, table, counts, sizes, words)
             log_g += log_block(counts, size, table, log_scale, constant, *rest)
             settle(assignments, start, end, counts, target, forced, words)
-        put_back(assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+        add_block(1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
         start = end
     return log_g

@@ -38,6 +38,13 @@ def sweep(state: State, rng: np.random.Generator) -> Info:
     return Info(None, parameters)
 
 
+def warm() -> None:
+    """Compile the kernel that runs in parallel: small corpora do not call it."""
+    one, none = np.ones((1, 1)), np.zeros((1, 1))
+    token = np.zeros(1, np.int32)
+    _draw_in_parallel(np.array([0, 1]), token, one, one, none, none, np.uint64(1), token.copy())
+
+
 @parallel_kernel
 def _draw_in_parallel(
     offsets: np.ndarray,

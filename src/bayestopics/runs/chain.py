@@ -111,5 +111,7 @@ def warm(sampler: str) -> None:
     module = sampler_by_name(sampler)
     state = module.init(corpus, 2, Prior(0.5, 0.5), rng)
     module.sweep(state, rng)
+    if hasattr(module, "warm"):
+        module.warm()
     log_joint(state)
     Completion(corpus).add(state)
