@@ -26,6 +26,11 @@ def kernel(function: Kernel) -> Kernel:
     return cast(Kernel, numba.njit(cache=True, error_model="numpy")(function))
 
 
+def sum_kernel(function: Kernel) -> Kernel:
+    """The same, with sums in any order, so that the CPU adds several terms at once."""
+    return cast(Kernel, numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})(function))
+
+
 def parallel_kernel(function: Kernel) -> Kernel:
     """The same, with `prange` loops run by several threads."""
     return cast(Kernel, numba.njit(cache=True, error_model="numpy", parallel=True)(function))

@@ -45,10 +45,10 @@ def tables(
     """(scaled weights, scaled constant, log density of an arrangement) as the sampler computes them."""
     topics = len(counts[0])
     offsets = blocked_nested._levels(topics)
-    table = np.empty((size + 1, offsets[-1]))
+    table = np.empty((offsets[-1], size + 1))
     inverse = 1.0 / (counts[2] + TERMS * ETA)
     rest = (*counts, np.full(topics, ALPHA), ETA, TERMS * ETA)
-    log_scale = block.weights(size, *rest, inverse, table)
+    log_scale = block.weights(size, *rest, inverse, np.empty(topics), table)
     if sampler == "nested":
         constant = blocked_nested._up(size, offsets, table)
     else:
@@ -67,7 +67,7 @@ def test_every_split_of_a_count_has_its_probability(size, topics, sampler):
     exact = np.array([float(prod(weights[t][n] for t, n in enumerate(split))) for split in splits])
     exact /= exact.sum()
     table, constant, log_density = tables(size, counts, sampler)
-    ours = [prod(table[n, t] for t, n in enumerate(split)) / constant for split in splits]
+    ours = [prod(table[t, n] for t, n in enumerate(split)) / constant for split in splits]
     np.testing.assert_allclose(ours, exact, rtol=1e-12)
     # on tokens: each of the size! / prod n! arrangements has its share
     arrangements = [factorial(size) // prod(map(factorial, split)) for split in splits]
@@ -118,6 +118,6 @@ def test_draws_follow_the_split_probabilities(sampler):
         seen[tuple(drawn)] = seen.get(tuple(drawn), 0) + 1
     splits = [split for split in product(range(size + 1), repeat=topics) if sum(split) == size]
     assert len(splits) == comb(size + topics - 1, size)
-    expected = np.array([prod(table[n, t] for t, n in enumerate(split)) / constant for split in splits])
+    expected = np.array([prod(table[t, n] for t, n in enumerate(split)) / constant for split in splits])
     observed = [seen.get(split, 0) for split in splits]
     assert chisquare(observed, draws * expected / expected.sum()).pvalue > 1e-6

@@ -16,6 +16,7 @@ from bayestopics.problems import InputError
 # by name, not imported: the code hash of a run then holds its own sampler, and not all the others
 SAMPLERS: dict[str, str] = {
     "single-site": "bayestopics.lda.single_site",
+    "sparse": "bayestopics.lda.sparse",
     "blocked-backward": "bayestopics.lda.blocked_backward",
     "blocked-nested": "bayestopics.lda.blocked_nested",
     "grouped": "bayestopics.lda.grouped",

@@ -1,20 +1,40 @@
 """What the two blocked samplers share: blocks, their weights (8), and putting drawn counts back on tokens.
 
-A block is all tokens of one (document, term) pair; the corpus keeps them side by side. Longer runs than MAX_BLOCK are
-cut into several blocks, each an exact conditional draw given the rest.
+A block is all tokens of one (document, term) pair; longer ones than MAX_BLOCK are cut into several, each an exact
+conditional draw given the rest. A document's words that occur once are visited first, as single tokens; then its blocks.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from bayestopics.jit import kernel
+from bayestopics.lda.state import State, unsigned
 from bayestopics.lda.uniforms import uniform
 
 MAX_BLOCK = 512
-POISSON_UP_TO = 40  # block size: 39! / eta^39 is in the range of doubles for eta down to 1e-6
+SURELY_IN_RANGE = 40  # block size: 39! / eta^39 is in the range of doubles for eta down to 1e-6
+LARGEST_BOUND = 600.0  # log of the largest sum of products that is let pass
+
+
+def scan_blocks(kernel: Callable[..., float], state: State, target: np.ndarray | None, words: np.ndarray) -> float:
+    """Run a sweep over the blocks, forced to `target` if there is one.
+
+    The kernel gets documents, terms, document_topic, term_topic, topic_total, alpha, eta (one a topic), total_eta,
+    assignments, target, words; the tokens in the order of `State.by_block`, and where each document's blocks begin.
+    """
+    tokens, documents, terms, starts = state.by_block
+    counts = (state.document_topic, state.term_topic, state.topic_total, state.alpha, np.full(state.topics, state.eta))
+    assignments = state.assignments[tokens]
+    goal = None if target is None else target[tokens].view(np.uint32)
+    data = unsigned(documents, terms)
+    total_eta = len(state.term_topic) * state.eta
+    result = kernel(*data, *counts, total_eta, assignments.view(np.uint32), goal, words, starts)
+    state.assignments[tokens] = assignments
+    return result
 
 
 @kernel
@@ -47,32 +67,49 @@ def weights(
     eta: float,
     total_eta: float,
     inverse_total: np.ndarray,
+    row: np.ndarray,
     table: np.ndarray,
 ) -> float:
-    """table[n, t] = q_t(n) r^n for n = 0..size, with q of (8); returns log r.
+    """table[t, n] = q_t(n) r^n for n = 0..size, with q of (8); returns log r. `row` is room for a number a topic.
 
     The scale r > 0 changes no probability, because a block's counts add up to `size`; it keeps all sums of products
-    within the range of doubles. With r = size / (e sum_t q_t(1)) they are near 1 if the counts were Poisson. A term
-    that occurs nowhere else draws its tokens together, by up to (size - 1)! / eta^(size - 1): large blocks search r.
+    within the range of doubles. With r = size / (e sum_t q_t(1)) they are near 1 if the counts were Poisson, and no
+    smaller as they are, because q_t(n) >= q_t(1)^n / n!. They may be far larger: a term that occurs nowhere else draws
+    its tokens together, by up to (size - 1)! / eta^(size - 1). Then r is searched.
     """
     topics = len(alpha)
-    table[0, :topics] = 1.0
     first = 0.0
     for t in range(topics):
-        table[1, t] = (by_document[t] + alpha[t]) * (by_term[t] + eta) * inverse_total[t]
-        first += table[1, t]
+        row[t] = (by_document[t] + alpha[t]) * (by_term[t] + eta) * inverse_total[t]
+        first += row[t]
     scale = size / (math.e * first)
     for t in range(topics):
-        table[1, t] *= scale
-    if size > POISSON_UP_TO:
+        row[t] *= scale
+        table[t, 0] = 1.0
+        table[t, 1] = row[t]
+    for n in range(2, size + 1):
+        more, part = n - 1.0, scale / n
+        for t in range(topics):  # apart from the next loop, because this one is done by several topics at once
+            ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
+            row[t] *= ratio * part
+        for t in range(topics):
+            table[t, n] = row[t]
+    if size > SURELY_IN_RANGE and not _log_bound(size, topics, table) < LARGEST_BOUND:  # nor nan
         _log_weights(size, by_document, by_term, topic_total, alpha, eta, total_eta, table)
         return _rescale(size, topics, math.log(scale), table)
-    for n in range(2, size + 1):
-        more = n - 1.0
-        for t in range(topics):
-            ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
-            table[n, t] = table[n - 1, t] * ratio * (scale / n)
     return math.log(scale)
+
+
+@kernel
+def _log_bound(size: int, topics: int, table: np.ndarray) -> float:
+    """log prod_t sum_n table[t, n], which no sum of products exceeds."""
+    bound = 0.0
+    for t in range(topics):
+        total = 0.0
+        for n in range(size + 1):
+            total += table[t, n]
+        bound += math.log(total)
+    return bound
 
 
 @kernel
@@ -86,13 +123,13 @@ def _log_weights(
     total_eta: float,
     table: np.ndarray,
 ) -> None:
-    """table[n, t] = log q_t(n)."""
+    """table[t, n] = log q_t(n)."""
     for t in range(len(alpha)):
-        table[0, t] = 0.0
+        table[t, 0] = 0.0
         for n in range(1, size + 1):
             more = n - 1.0
             ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
-            table[n, t] = table[n - 1, t] + math.log(ratio / n)
+            table[t, n] = table[t, n - 1] + math.log(ratio / n)
 
 
 @kernel
@@ -105,10 +142,10 @@ def _rescale(size: int, topics: int, log_scale: float, table: np.ndarray) -> flo
         for t in range(topics):
             largest = 0.0
             for n in range(size + 1):
-                largest = max(largest, table[n, t] + n * log_scale)
+                largest = max(largest, table[t, n] + n * log_scale)
             total = 0.0
             for n in range(size + 1):
-                total += math.exp(table[n, t] + n * log_scale - largest)
+                total += math.exp(table[t, n] + n * log_scale - largest)
             bound += largest + math.log(total)
         wanted = 1 if bound < 100.0 else -1 if bound > 400.0 else 0
         if wanted == 0:
@@ -117,9 +154,9 @@ def _rescale(size: int, topics: int, log_scale: float, table: np.ndarray) -> flo
             step *= 0.5
         direction = wanted
         log_scale += wanted * step
-    for n in range(size + 1):
-        for t in range(topics):
-            table[n, t] = math.exp(table[n, t] + n * log_scale)
+    for t in range(topics):
+        for n in range(size + 1):
+            table[t, n] = math.exp(table[t, n] + n * log_scale)
     return log_scale
 
 
@@ -157,8 +194,7 @@ def settle(
     start: int,
     end: int,
     counts: np.ndarray,
-    target: np.ndarray,
-    forced: bool,
+    target: np.ndarray | None,
     words: np.ndarray,
 ) -> None:
     """Give the block's tokens these counts of topics, in uniformly random order, or `target`; zero the counts."""
@@ -168,7 +204,7 @@ def settle(
             assignments[i] = t
             i += 1
         counts[t] = 0
-    if forced:
+    if target is not None:
         assignments[start:end] = target[start:end]
         return
     for i in range(end - start - 1, 0, -1):
@@ -196,8 +232,8 @@ def log_block(
         count = counts[t]
         if count == 0:
             continue
-        if table[count, t] > 1e-290:
-            result += math.log(table[count, t]) + math.lgamma(count + 1.0)
+        if table[t, count] > 1e-290:
+            result += math.log(table[t, count]) + math.lgamma(count + 1.0)
             continue
         result += math.lgamma(count + 1.0)
         for n in range(count):  # a forced target may be so improbable that its weight underflows

@@ -6,22 +6,21 @@ h_{1:k}(c) of (9) are summed forward over the topics; counts are then drawn back
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
+from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.block import (
     add_block,
     block_end,
     count_block,
     largest_block,
     log_block,
+    scan_blocks,
     settle,
     weights,
 )
-from bayestopics.lda.dense import draw_one
+from bayestopics.lda.dense import visit_tokens
 from bayestopics.lda.state import Prior, State, random_start
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
@@ -33,24 +32,24 @@ def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) ->
 
 def sweep(state: State, rng: np.random.Generator) -> Info:
     """Update every block once, in place."""
-    return Info(_sweep(*state.arrays(), state.assignments, False, new_words(rng)))
+    return Info(scan_blocks(_sweep, state, None, new_words(rng)))
 
 
 def transition_density(state: State, target: np.ndarray) -> float:
     """log g(z, target), on tokens. The state stays as it is."""
-    return _sweep(*state.copy().arrays(), state.target(target), True, NO_WORDS)
+    return scan_blocks(_sweep, state.copy(), state.target(target), NO_WORDS)
 
 
-@kernel
+@sum_kernel
 def _forward(size: int, topics: int, table: np.ndarray, constants: np.ndarray) -> None:
     """constants[k, c] = h_{1:k+1}(c) for c = 0..size (9)."""
     for c in range(size + 1):
-        constants[0, c] = table[c, 0]
+        constants[0, c] = table[0, c]
     for k in range(1, topics):
         for c in range(size + 1):
             total = 0.0
             for n in range(c + 1):
-                total += table[n, k] * constants[k - 1, c - n]
+                total += table[k, n] * constants[k - 1, c - n]
             constants[k, c] = total
 
 
@@ -64,10 +63,10 @@ def _backward(
     while k > 0 and left > 0:
         threshold = uniform(words) * constants[k, left]
         n = 0
-        cumulative = table[0, k] * constants[k - 1, left]
+        cumulative = table[k, 0] * constants[k - 1, left]
         while cumulative <= threshold and n < left:
             n += 1
-            cumulative += table[n, k] * constants[k - 1, left - n]
+            cumulative += table[k, n] * constants[k - 1, left - n]
         counts[k] = n
         left -= n
         k -= 1
@@ -78,47 +77,44 @@ def _backward(
 def _sweep(
     documents: np.ndarray,
     terms: np.ndarray,
-    alpha: np.ndarray,
-    eta: float,
     document_topic: np.ndarray,
     term_topic: np.ndarray,
     topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: np.ndarray,
+    total_eta: float,
     assignments: np.ndarray,
-    target: np.ndarray,
-    forced: bool,
+    target: np.ndarray | None,
     words: np.ndarray,
+    starts: np.ndarray,
 ) -> float:
     """One sweep over the blocks, drawn, or forced to `target`; returns log g on tokens."""
     topics = len(alpha)
-    total_eta = term_topic.shape[0] * eta
-    inverse_total = 1.0 / (topic_total + total_eta)
     largest = largest_block(documents, terms)
-    table = np.empty((largest + 1, topics))
+    table = np.empty((topics, largest + 1))
     constants = np.empty((topics, largest + 1))
-    counts = np.zeros(topics, np.int64)
-    cumulative = np.empty(topics)
+    counts, inverse_total, row = np.zeros(topics, np.int64), np.empty(topics), np.empty(topics)
     log_g = 0.0
-    start = 0
-    while start < len(terms):
-        end = block_end(documents, terms, start)
-        size = end - start
-        by_document, by_term = document_topic[documents[start]], term_topic[terms[start]]
-        add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
-        if size == 1:
-            wanted = target[start] if forced else -1
-            new, chance = draw_one(by_document, by_term, inverse_total, alpha, eta, wanted, uniform(words), cumulative)
-            assignments[start] = new
-            log_g += math.log(chance)
-        else:
-            rest = (by_document, by_term, topic_total, alpha, eta, total_eta)
-            log_scale = weights(size, *rest, inverse_total, table)
+    for d in range(len(document_topic)):
+        first, start, last = starts[2 * d], starts[2 * d + 1], starts[2 * d + 2]
+        model = (document_topic, term_topic, topic_total, alpha, eta, total_eta)
+        log_g += visit_tokens(first, start, documents, terms, *model, assignments, target, words)
+        inverse_total[:] = 1.0 / (topic_total + total_eta)
+        while start < last:
+            end = block_end(documents, terms, start)
+            size = end - start
+            by_document, by_term = document_topic[d], term_topic[terms[start]]
+            add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+            rest = (by_document, by_term, topic_total, alpha, eta[0], total_eta)
+            log_scale = weights(size, *rest, inverse_total, row, table)
             _forward(size, topics, table, constants)
-            if forced:
-                count_block(target, start, end, counts)
-            else:
+            constant = constants[topics - 1, size]
+            if target is None:
                 _backward(size, topics, table, constants, counts, words)
-            log_g += log_block(counts, size, table, log_scale, constants[topics - 1, size], *rest)
-            settle(assignments, start, end, counts, target, forced, words)
-        add_block(1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
-        start = end
+            else:
+                count_block(target, start, end, counts)
+            log_g += log_block(counts, size, table, log_scale, constant, *rest)
+            settle(assignments, start, end, counts, target, words)
+            add_block(1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+            start = end
     return log_g

@@ -4,28 +4,27 @@ All tokens of a (document, term) pair are drawn at once from the joint condition
 the leaves of a binary tree; the constants h of (9) are summed up the tree, and a node's count is split between its
 children on the way down (11). A block that occurs once is a single-site draw.
 
-The tree is laid out for the cache: level 0 has the topics; node j of the next level joins the nodes j and j + half of
-the level below, so that every level is a run of memory (which topics share a node does not change the law).
+Level 0 of the tree has the topics; node j of the next level joins the nodes j and j + half of the level below (which
+topics share a node does not change the law).
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
+from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.block import (
     add_block,
     block_end,
     count_block,
     largest_block,
     log_block,
+    scan_blocks,
     settle,
     weights,
 )
-from bayestopics.lda.dense import draw_one
+from bayestopics.lda.dense import visit_tokens
 from bayestopics.lda.state import Prior, State, random_start
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
@@ -37,12 +36,12 @@ def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) ->
 
 def sweep(state: State, rng: np.random.Generator) -> Info:
     """Update every block once, in place."""
-    return Info(_sweep(*state.arrays(), state.assignments, False, new_words(rng)))
+    return Info(scan_blocks(_sweep, state, None, new_words(rng)))
 
 
 def transition_density(state: State, target: np.ndarray) -> float:
     """log g(z, target), on tokens. The state stays as it is."""
-    return _sweep(*state.copy().arrays(), state.target(target), True, NO_WORDS)
+    return scan_blocks(_sweep, state.copy(), state.target(target), NO_WORDS)
 
 
 @kernel
@@ -56,22 +55,24 @@ def _levels(topics: int) -> np.ndarray:
     return np.array(offsets)
 
 
-@kernel
+@sum_kernel
 def _up(size: int, offsets: np.ndarray, table: np.ndarray) -> float:
-    """table[c, node] = h of the node's topics at c (9), for the levels above the leaves; returns h_{1:T}(size)."""
+    """table[node, c] = h of the node's topics at c (9), for the levels above the leaves; returns h_{1:T}(size)."""
     for level in range(len(offsets) - 2):
         low, high = offsets[level], offsets[level + 1]
         width, half = high - low, offsets[level + 2] - high
-        pairs = width - half  # a node without a partner goes up alone
-        for c in range(1, size + 1):
-            for j in range(pairs):  # h(0) = 1 at every node
-                table[c, high + j] = table[c, low + j] + table[c, low + half + j]
-            for n in range(1, c):
-                for j in range(pairs):
-                    table[c, high + j] += table[n, low + j] * table[c - n, low + half + j]
-            for j in range(pairs, half):
-                table[c, high + j] = table[c, low + j]
-    return table[size, offsets[-2]]
+        for j in range(half):
+            left, right, node = low + j, low + half + j, high + j
+            if j + half >= width:  # a node without a partner goes up alone
+                for c in range(size + 1):
+                    table[node, c] = table[left, c]
+                continue
+            for c in range(size + 1):
+                total = 0.0
+                for n in range(c + 1):
+                    total += table[left, n] * table[right, c - n]
+                table[node, c] = total
+    return table[offsets[-2], size]
 
 
 @kernel
@@ -91,12 +92,12 @@ def _down(
             if j + half >= width:
                 sizes[low + j] = c
                 continue
-            threshold = uniform(words) * table[c, high + j]
+            threshold = uniform(words) * table[high + j, c]
             n = 0
-            cumulative = table[c, low + half + j]
+            cumulative = table[low + half + j, c]
             while cumulative <= threshold and n < c:
                 n += 1
-                cumulative += table[n, low + j] * (table[c - n, low + half + j] if n < c else 1.0)
+                cumulative += table[low + j, n] * table[low + half + j, c - n]
             sizes[low + j] = n
             sizes[low + half + j] = c - n
     for t in range(offsets[1]):
@@ -108,47 +109,44 @@ def _down(
 def _sweep(
     documents: np.ndarray,
     terms: np.ndarray,
-    alpha: np.ndarray,
-    eta: float,
     document_topic: np.ndarray,
     term_topic: np.ndarray,
     topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: np.ndarray,
+    total_eta: float,
     assignments: np.ndarray,
-    target: np.ndarray,
-    forced: bool,
+    target: np.ndarray | None,
     words: np.ndarray,
+    starts: np.ndarray,
 ) -> float:
     """One sweep over the blocks, drawn, or forced to `target`; returns log g on tokens."""
     topics = len(alpha)
-    total_eta = term_topic.shape[0] * eta
-    inverse_total = 1.0 / (topic_total + total_eta)
+    largest = largest_block(documents, terms)
     offsets = _levels(topics)
-    table = np.empty((largest_block(documents, terms) + 1, offsets[-1]))
-    counts = np.zeros(topics, np.int64)
+    table = np.empty((offsets[-1], largest + 1))
     sizes = np.zeros(offsets[-1], np.int64)
-    cumulative = np.empty(topics)
+    counts, inverse_total, row = np.zeros(topics, np.int64), np.empty(topics), np.empty(topics)
     log_g = 0.0
-    start = 0
-    while start < len(terms):
-        end = block_end(documents, terms, start)
-        size = end - start
-        by_document, by_term = document_topic[documents[start]], term_topic[terms[start]]
-        add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
-        if size == 1:
-            wanted = target[start] if forced else -1
-            new, chance = draw_one(by_document, by_term, inverse_total, alpha, eta, wanted, uniform(words), cumulative)
-            assignments[start] = new
-            log_g += math.log(chance)
-        else:
-            rest = (by_document, by_term, topic_total, alpha, eta, total_eta)
-            log_scale = weights(size, *rest, inverse_total, table)
+    for d in range(len(document_topic)):
+        first, start, last = starts[2 * d], starts[2 * d + 1], starts[2 * d + 2]
+        model = (document_topic, term_topic, topic_total, alpha, eta, total_eta)
+        log_g += visit_tokens(first, start, documents, terms, *model, assignments, target, words)
+        inverse_total[:] = 1.0 / (topic_total + total_eta)
+        while start < last:
+            end = block_end(documents, terms, start)
+            size = end - start
+            by_document, by_term = document_topic[d], term_topic[terms[start]]
+            add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+            rest = (by_document, by_term, topic_total, alpha, eta[0], total_eta)
+            log_scale = weights(size, *rest, inverse_total, row, table)
             constant = _up(size, offsets, table)
-            if forced:
-                count_block(target, start, end, counts)
-            else:
+            if target is None:
                 _down(size, offsets, table, counts, sizes, words)
+            else:
+                count_block(target, start, end, counts)
             log_g += log_block(counts, size, table, log_scale, constant, *rest)
-            settle(assignments, start, end, counts, target, forced, words)
-        add_block(1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
-        start = end
+            settle(assignments, start, end, counts, target, words)
+            add_block(1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
+            start = end
     return log_g

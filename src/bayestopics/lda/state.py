@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -66,6 +68,27 @@ class State:
         data = (self.documents, self.terms, self.alpha, self.eta)
         return (*data, self.document_topic, self.term_topic, self.topic_total, self.assignments)
 
+    @cached_property
+    def by_term(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(order, documents, terms) of the tokens sorted by term, then by document."""
+        order = np.argsort(self.terms, kind="stable")
+        return order, self.documents[order], self.terms[order]
+
+    @cached_property
+    def by_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(order, documents, terms, starts): in each document first the words that occur once in it, then the others.
+
+        Tokens starts[2 d] .. starts[2 d + 1] - 1 are document d's words that occur once; to starts[2 d + 2] its others.
+        """
+        same = (np.diff(self.documents) == 0) & (np.diff(self.terms) == 0)  # as the next token
+        repeated = np.zeros(len(self.terms), dtype=bool)
+        repeated[:-1] |= same
+        repeated[1:] |= same
+        part = 2 * self.documents.astype(np.int64) + repeated
+        order = np.argsort(part, kind="stable")
+        starts = np.searchsorted(part[order], np.arange(2 * len(self.document_topic) + 1))
+        return order, self.documents[order], self.terms[order], starts
+
     def copy(self) -> State:
         """A state of its own; the corpus and the prior are shared."""
         changing = {name: getattr(self, name).copy() for name in CHANGING}
@@ -107,3 +130,34 @@ def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Gener
     prior.alpha_vector(topics)  # refuses impossible topics before the draw
     assignments = rng.integers(topics, size=corpus.token_count, dtype=np.int32)
     return from_assignments(corpus, topics, prior, assignments)
+
+
+ORDERS = ("document", "term")
+
+
+def scan(kernel: Callable[..., float], state: State, order: str, target: np.ndarray | None, words: np.ndarray) -> float:
+    """Run a sweep over the tokens by document or by term, forced to `target` if there is one.
+
+    The model is symmetric in documents and terms but for its priors and the topics' totals, so a kernel speaks of the
+    `major` index, by which the tokens are sorted, and the `minor` one. It gets major, minor, major_topic, minor_topic,
+    topic_total, major_prior, minor_prior, total_eta, assignments, target, words.
+    """
+    if order not in ORDERS:
+        raise InputError(f"unknown order {order!r}; tokens are visited by {' or '.join(ORDERS)}")
+    eta, total_eta = np.full(state.topics, state.eta), len(state.term_topic) * state.eta
+    if order == "document":
+        counts = (state.document_topic, state.term_topic, state.topic_total, state.alpha, eta, total_eta)
+        major, minor, assignments = unsigned(state.documents, state.terms, state.assignments)
+        return kernel(major, minor, *counts, assignments, None if target is None else target.view(np.uint32), words)
+    tokens, documents, terms = state.by_term
+    counts = (state.term_topic, state.document_topic, state.topic_total, eta, state.alpha, total_eta)
+    major, minor, assignments = unsigned(terms, documents, state.assignments[tokens])
+    goal = None if target is None else target[tokens].view(np.uint32)
+    result = kernel(major, minor, *counts, assignments, goal, words)
+    state.assignments[tokens] = assignments
+    return result
+
+
+def unsigned(*arrays: np.ndarray) -> list[np.ndarray]:
+    """The same memory: numba then knows that no index counts from the end."""
+    return [array.view(np.uint32) for array in arrays]
