@@ -58,6 +58,7 @@ bench: setup .venv/peers/ready
 
 # peers stand apart from the locked packages, and bring none of their own dependencies
 .venv/peers/ready: envs/bench.txt .venv/locked
+	rm -rf .venv/peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/peers -r envs/bench.txt
 	@touch $@
 

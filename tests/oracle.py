@@ -120,13 +120,13 @@ def transition_matrix(exact: Enumeration, log_transition: Callable[[State, np.nd
     return np.exp([[log_transition(state, target) for target in exact.assignments] for state in states])
 
 
-# -- a plain twin, and faults for negative controls -------------------------------------------------
+# -- plain twins, and faults for negative controls ---------------------------------------------------
 
 FAULTS = ("decrement", "topic total", "alpha", "vocabulary")
 
 
 def plain_sweep(
-    state: State, choose: Callable[[int, list[float]], int], fault: str | None = None
+    state: State, choose: Callable[[int, list[float]], int], fault: str | None = None, order: str = "document"
 ) -> tuple[np.ndarray, float]:
     """Single-site Gibbs in plain Python: the new assignments and log g; `state` stays as it is.
 
@@ -136,9 +136,12 @@ def plain_sweep(
     """
     alpha = [1.0] * state.topics if fault == "alpha" else state.alpha.tolist()
     total_eta = (len(state.term_topic) + (fault == "vocabulary")) * state.eta
-    by_document, by_term, total = state.document_topic.tolist(), state.term_topic.tolist(), state.topic_total.tolist()
+    by_document, by_term, total = plain_counts(state)
+    documents, terms = state.documents.tolist(), state.terms.tolist()
     z, log_g = state.assignments.tolist(), 0.0
-    for i, (d, v) in enumerate(zip(state.documents.tolist(), state.terms.tolist(), strict=True)):
+    key = {"document": lambda i: (documents[i], terms[i], i), "term": lambda i: (terms[i], documents[i], i)}[order]
+    for i in sorted(range(len(z)), key=key):
+        d, v = documents[i], terms[i]
         weights = []
         for t in range(state.topics):
             own = int(t == z[i] and fault != "decrement")
@@ -153,3 +156,126 @@ def plain_sweep(
             counts[new] += 1
         z[i] = new
     return np.array(z, np.int32), log_g
+
+
+def plain_counts(state: State) -> tuple[list[list[int]], list[list[int]], list[int]]:
+    """Copies: n_dt by document, m_tv by term, m_t."""
+    return state.document_topic.tolist(), state.term_topic.tolist(), state.topic_total.tolist()
+
+
+def plain_single_site(state: State, target: np.ndarray, fault: str | None = None, order: str = "document") -> float:
+    """log g(z, target) of single-site Gibbs."""
+    return plain_sweep(state, lambda i, _: int(target[i]), fault, order)[1]
+
+
+def plain_sparse(state: State, target: np.ndarray, fault: str | None = None) -> float:
+    """log g(z, target) of single-site Gibbs by document, as eta * factor ("smoothing") plus m_tv * factor ("list").
+
+    The smoothing bucket is kept while a document lasts. Faults: "smoothing" does not update it when a token leaves its
+    topic, "list" leaves the token in m_tv.
+    """
+    by_document, by_term, total = plain_counts(state)
+    alpha, total_eta = state.alpha.tolist(), len(state.term_topic) * state.eta
+    smoothing: list[float] = []
+    log_g, current = 0.0, -1
+    for d, v, old, new in zip(state.documents.tolist(), state.terms.tolist(), state.assignments, target, strict=True):
+        rows = (by_document[d], by_term[v], total)
+        if d != current:
+            current = d
+            smoothing = [
+                state.eta * plain_factor(by_document[d], alpha, total, total_eta, t) for t in range(len(alpha))
+            ]
+        for counts in rows:
+            counts[old] -= 1
+        factor = [plain_factor(by_document[d], alpha, total, total_eta, t) for t in range(len(alpha))]
+        if fault != "smoothing":
+            smoothing[old] = state.eta * factor[old]
+        listed = [count + (fault == "list" and t == old) for t, count in enumerate(by_term[v])]
+        weights = [s + m * f for s, m, f in zip(smoothing, listed, factor, strict=True)]
+        log_g += math.log(weights[new] / sum(weights))
+        for counts in rows:
+            counts[new] += 1
+        smoothing[new] = state.eta * plain_factor(by_document[d], alpha, total, total_eta, new)
+    return log_g
+
+
+def plain_factor(in_document: list[int], alpha: list[float], total: list[int], total_eta: float, t: int) -> float:
+    return (in_document[t] + alpha[t]) / (total[t] + total_eta)
+
+
+def plain_blocked(state: State, target: np.ndarray, fault: str | None = None) -> float:
+    """log g(z, target) of the blocked samplers: all T^n arrangements of its n tokens, each weighed token by token.
+
+    In a document first the words that occur once, then the others. Faults: with "blind" the tokens of a block do not
+    see each other, with "coefficient" log g is that of the block's counts, not of its tokens.
+    """
+    by_document, by_term, total = plain_counts(state)
+    total_eta = len(state.term_topic) * state.eta
+    blocks: dict[tuple[int, int], list[int]] = {}
+    for i, (d, v) in enumerate(zip(state.documents.tolist(), state.terms.tolist(), strict=True)):
+        blocks.setdefault((d, v), []).append(i)
+    log_g = 0.0
+    for (d, v), tokens in sorted(blocks.items(), key=lambda block: (block[0][0], len(block[1]) > 1, block[0][1])):
+        rows = (by_document[d], by_term[v], total)
+        for i, counts in product(tokens, rows):
+            counts[state.assignments[i]] -= 1
+        weights = {}
+        for arrangement in product(range(state.topics), repeat=len(tokens)):
+            weights[arrangement] = 1.0
+            for place, t in enumerate(arrangement):
+                seen = 0 if fault == "blind" else arrangement[:place].count(t)
+                conditional = (by_document[d][t] + state.alpha[t] + seen) * (by_term[v][t] + state.eta + seen)
+                weights[arrangement] *= conditional / (total[t] + total_eta + seen)
+        chosen = tuple(int(target[i]) for i in tokens)
+        log_g += math.log(weights[chosen] / sum(weights.values()))
+        if fault == "coefficient":
+            log_g += math.log(
+                math.factorial(len(tokens)) / math.prod(math.factorial(chosen.count(t)) for t in set(chosen))
+            )
+        for i, counts in product(tokens, rows):
+            counts[target[i]] += 1
+    return log_g
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a chain visits."""
+
+    z: np.ndarray  # M x N
+    theta: np.ndarray  # M x D x T: rows sum to one
+    beta: np.ndarray  # M x V x T: columns sum to one
+
+
+def counts_of(exact: Enumeration, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """n_dt (M x D x T) and m_tv (M x V x T) of each row of z."""
+    topic, corpus = np.eye(exact.topics)[z], exact.corpus
+    by_document = np.eye(corpus.document_count)[corpus.documents]
+    by_term = np.eye(corpus.term_count)[corpus.terms]
+    return tuple(np.einsum("nk,mnt->mkt", rows, topic) for rows in (by_document, by_term))  # type: ignore[return-value]
+
+
+def plain_parameters(
+    exact: Enumeration, z: np.ndarray, rng: np.random.Generator, fault: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """theta and beta given each row of z, by gamma variables.
+
+    Faults: "alpha" takes alpha for 1, "mean" takes E[theta | z] for a draw of theta, "axis" normalises beta over the
+    topics, "late" draws for row m - 1.
+    """
+    by_document, by_term = counts_of(exact, np.roll(z, 1, axis=0) if fault == "late" else z)
+    shape = by_document + (1.0 if fault == "alpha" else np.asarray(exact.prior.alpha))
+    theta, beta = shape if fault == "mean" else rng.standard_gamma(shape), rng.standard_gamma(by_term + exact.prior.eta)
+    axis = 2 if fault == "axis" else 1
+    return theta / theta.sum(axis=2, keepdims=True), beta / beta.sum(axis=axis, keepdims=True)
+
+
+def plain_grouped(exact: Enumeration, sweeps: int, rng: np.random.Generator, fault: str | None = None) -> Draws:
+    """A run of the two-block sampler: (theta, beta) given z, with a fault of `plain_parameters`; then z given both."""
+    corpus, z, visited = exact.corpus, exact.assignments[:1], []
+    for _ in range(sweeps):
+        theta, beta = plain_parameters(exact, z, rng, fault)
+        cumulative = (theta[:, corpus.documents] * beta[:, corpus.terms]).cumsum(axis=2)
+        threshold = cumulative[:, :, -1:] * rng.random((1, corpus.token_count, 1))
+        z = np.sum(cumulative[:, :, :-1] <= threshold, axis=2)
+        visited.append((z[0], theta[0], beta[0]))
+    return Draws(*map(np.array, zip(*visited, strict=True)))

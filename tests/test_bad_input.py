@@ -258,6 +258,7 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("fit {tiny} --sweeps 0", "--sweeps: 0 is not at least 1"),
         ("fit {tiny} --burn-in -1", "--burn-in: -1 is negative"),
         ("fit {tiny} --chains 0", "--chains: 0 is not at least 1"),
+        ("fit {tiny} --workers 0", "--workers: 0 is not at least 1"),
         ("fit {tiny} --out {tiny}", "exists, and is not a run record"),
         ("fit {tiny} --terms 9", "--terms 9 disagrees with the 3 terms"),
         ("fit tiny-lda --terms 9", "tiny-lda: --terms 9 disagrees with its 30 terms"),

@@ -17,6 +17,7 @@ from bayestopics import __version__
 from bayestopics.cli import main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.runs.record import read as read_record
+from bayestopics.runs.record import same_bits
 
 INFO_KEYS = ["documents", "terms", "tokens", "nonzeros", "empty_documents", "fingerprint"]
 COMMAND = [sys.executable, "-m", "bayestopics.cli"]
@@ -148,10 +149,20 @@ def test_fit(tiny: Path, tmp_path: Path, capsys: Capture) -> None:
 
 
 def test_fit_with_chains_and_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:
-    chains = answer(capsys, "fit", tiny, *SHORT, "--chains", 2, "--alpha", "0.5,0.25")["log_joint"]
+    chains = answer(capsys, "fit", tiny, *SHORT, "--chains", 2, "--workers", 1, "--alpha", "0.5,0.25")["log_joint"]
     assert [len(chain) for chain in chains] == [6, 6]
     assert chains[0] != chains[1]
     assert answer(capsys, "fit", tiny, *SHORT, "--alpha", "0.5,0.25")["log_joint"] == chains[0]
+
+
+def test_fit_with_workers(tiny: Path, tmp_path: Path, capsys: Capture) -> None:
+    """The number of processes changes no bit, nor does a terminal that is not there show anything."""
+    for workers in (1, 2):
+        out = tmp_path / str(workers)
+        result = answer(capsys, "fit", tiny, *SHORT, "--chains", 2, "--workers", workers, "--out", out)
+        assert [len(chain) for chain in result["log_joint"]] == [6, 6]
+        assert result["topics_of"] == "chain 0, last sweep"
+    assert same_bits(read_record(tmp_path / "1"), read_record(tmp_path / "2"))
 
 
 def test_fit_of_one_sweep_and_one_topic(tiny: Path, capsys: Capture) -> None:

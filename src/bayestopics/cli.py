@@ -148,7 +148,14 @@ def _fit_command(commands: Any, output: Parser) -> None:
     help = "run a sampler: the log joint of every kept sweep, and the topics"
     fit_command = _command(commands, "fit", [_reading(), _model(500, 500), output], help, fit, _show_fit)
     fit_command.add_argument("--chains", type=_positive, default=1, metavar="c", help="independent chains")
+    about = "run so many chains at once, each in a process; the results do not depend on it"
+    fit_command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     fit_command.add_argument("--out", metavar="DIR", help="a folder for the run record, topics included")
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _score_command(commands: Any, output: Parser) -> None:
@@ -306,6 +313,7 @@ def fit(options: argparse.Namespace) -> Result:
         chains=options.chains,
         seed=options.seed,
         out=out,
+        workers=options.workers,
     )
 
 

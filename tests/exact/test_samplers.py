@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import ModuleType
 
 import numpy as np
@@ -20,7 +21,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.lda import SAMPLERS, sampler
 from bayestopics.lda.density import log_joint
-from bayestopics.lda.state import SMALLEST, Prior, State, count, from_assignments
+from bayestopics.lda.state import LARGEST, SMALLEST, Prior, State, count, from_assignments
 from bayestopics.problems import InputError
 
 SWEEPS = 40_000
@@ -78,6 +79,46 @@ def check_invariant(exact: oracle.Enumeration, density: Callable[[State, np.ndar
     assert_allclose(exact.posterior @ transition, exact.posterior, atol=1e-12)
 
 
+def check_drawn_from_density(
+    sweep: Callable[[State, np.random.Generator], object], density: Callable[[State, np.ndarray], float]
+) -> None:
+    """Independent sweeps from one state: chi-square against its row of P; rare targets pooled as usual, below 5."""
+    exact, rng, draws = oracle.enumerate_all(tiny(), 3, Prior((0.2, 0.5, 1.3), 0.3)), np.random.default_rng(2), 8000
+    start = 7 * 3**2  # any
+    law = np.exp([density(exact.state(start), target) for target in exact.assignments])
+    counts = np.zeros(len(law))
+    for _ in range(draws):
+        state = exact.state(start)
+        sweep(state, rng)
+        counts[oracle.index_of(state.assignments, 3)] += 1
+    often = law * draws >= 5
+    observed, expected = (np.append(x[often], x[~often].sum()) for x in (counts, law * draws))
+    assert chisquare(observed, expected, sum_check=False).pvalue > FALSE_ALARM
+
+
+def check_parameters(exact: oracle.Enumeration, draws: oracle.Draws) -> None:
+    """theta and beta have their Dirichlet moments given z: the first, the second, and that nothing is left of z.
+
+    What is left of x after its mean given z is uncorrelated with the counts, if x belongs to this z and not to another.
+    Student t from batch means and Bonferroni, as above.
+    """
+    columns = []
+    priors = (np.asarray(exact.prior.alpha), exact.prior.eta)
+    for axis, x, counts, prior in zip(
+        (2, 1), (draws.theta, draws.beta), oracle.counts_of(exact, draws.z), priors, strict=True
+    ):
+        shape = counts + prior
+        total = shape.sum(axis=axis, keepdims=True)
+        mean = shape / total
+        for left in (x - mean, x**2 - mean * (shape + 1) / (total + 1), (x - mean) * counts):
+            columns.append(left.reshape(len(x), -1))
+    left = np.hstack(columns)
+    left = left[:, np.ptp(left, axis=0) > 0]  # an empty document has no counts
+    statistic = left.mean(axis=0) / mcse(left)
+    p_values = 2 * student.sf(np.abs(statistic), np.sqrt(len(left)) - 1)
+    assert p_values.min() * len(p_values) > FALSE_ALARM, f"largest |t| is {np.abs(statistic).max():.1f}"
+
+
 def run(module: ModuleType, corpus: Corpus, topics: int, prior: Prior, sweeps: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     state = module.init(corpus, topics, prior, rng)
@@ -116,19 +157,7 @@ def test_posterior_is_invariant_for_every_order_of_documents(module: ModuleType,
 
 @every_sampler
 def test_sweeps_are_drawn_from_the_transition_density(module: ModuleType) -> None:
-    """Independent sweeps from one state: chi-square against its row of P; rare targets pooled as usual, below 5."""
-    density, prior = with_density(module), Prior((0.2, 0.5, 1.3), 0.3)
-    exact, rng, draws = oracle.enumerate_all(tiny(), 3, prior), np.random.default_rng(2), 8000
-    start = 7 * 3**2  # any
-    law = np.exp([density(exact.state(start), target) for target in exact.assignments])
-    counts = np.zeros(len(law))
-    for _ in range(draws):
-        state = exact.state(start)
-        module.sweep(state, rng)
-        counts[oracle.index_of(state.assignments, 3)] += 1
-    often = law * draws >= 5
-    observed, expected = (np.append(x[often], x[~often].sum()) for x in (counts, law * draws))
-    assert chisquare(observed, expected, sum_check=False).pvalue > FALSE_ALARM
+    check_drawn_from_density(module.sweep, with_density(module))
 
 
 # -- the transition density -------------------------------------------------------------------------
@@ -164,6 +193,23 @@ def test_transition_density_does_not_underflow(module: ModuleType) -> None:
     value = density(state, np.arange(corpus.token_count) % 4)
     assert np.isfinite(value)
     assert value < np.log(np.finfo(float).smallest_subnormal)
+
+
+EXTREME = [Prior(SMALLEST, SMALLEST), Prior(0.1, SMALLEST), Prior(1e-6, 1e-6), Prior(1e6, 1e6)]
+
+
+@every_sampler
+@pytest.mark.parametrize("size", [5, 8, 20, 40, 60])
+@pytest.mark.parametrize("prior", EXTREME, ids=str)
+def test_words_that_occur_in_one_document_only_stay_in_range(module: ModuleType, size: int, prior: Prior) -> None:
+    """Their tokens draw each other, by up to 1 / (alpha eta) each."""
+    pairs = np.array([[0, 0, size], [1, 1, 500], [1, 2, 3]]).T
+    corpus = Corpus.from_counts(*pairs, document_count=2, term_count=4)
+    state = from_assignments(corpus, 3, prior, np.repeat([1, 0, 2], pairs[2]))
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        info = module.sweep(state, rng)
+        assert info.log_transition is None or np.isfinite(info.log_transition)
 
 
 def test_single_site_density_equals_the_plain_twin() -> None:
@@ -254,16 +300,125 @@ def test_unknown_sampler_is_refused_with_the_known_ones() -> None:
         sampler("gibbs")
 
 
+# -- the order of the tokens ------------------------------------------------------------------------
+
+ORDERED = ["single-site", "sparse"]
+every_order = pytest.mark.parametrize("order", ["document", "term"])
+both_ordered = pytest.mark.parametrize("module", [sampler(name) for name in ORDERED], ids=ORDERED)
+
+
+def in_order(module: ModuleType, order: str) -> Callable[[State, np.ndarray], float]:
+    return lambda state, target: module.transition_density(state, target, order)
+
+
+@every_order
+@pytest.mark.parametrize("topics", [1, 2, 4, 7, 33])
+@pytest.mark.parametrize("kind", ["symmetric", "asymmetric", "smallest", "unequal"])
+def test_sparse_and_single_site_have_the_density_of_the_plain_twin(order: str, topics: int, kind: str) -> None:
+    """Moves between assignments at random, to and from one topic, by a real sweep, and staying where it is."""
+    corpus, rng = moderate(), np.random.default_rng(topics)
+    prior = {
+        "symmetric": Prior(0.1, 0.01),
+        "asymmetric": Prior(tuple(np.linspace(0.02, 2.0, topics)), 0.3),
+        "smallest": Prior(SMALLEST, SMALLEST),
+        "unequal": Prior(tuple(np.geomspace(LARGEST, SMALLEST, topics)), SMALLEST),
+    }[kind]
+    one_topic, *random = np.vstack([np.zeros(300, int), rng.integers(topics, size=(3, 300))])
+    swept = from_assignments(corpus, topics, prior, random[0])
+    sampler("sparse").sweep(swept, rng, order)
+    moves = [(random[0], swept.assignments), (random[1], random[2]), (one_topic, random[0]), (random[0], one_topic)]
+    for z, target in [*moves, (swept.assignments, swept.assignments)]:
+        state = from_assignments(corpus, topics, prior, z)
+        single_site, sparse = (in_order(sampler(name), order)(state, target) for name in ORDERED)
+        assert_allclose(sparse, single_site, rtol=1e-10)
+        assert_allclose(single_site, oracle.plain_single_site(state, target, order=order), rtol=1e-10, atol=1e-12)
+
+
+@both_ordered
+@every_order
+@pytest.mark.parametrize(("topics", "prior"), CASES[:2])
+def test_posterior_is_invariant_for_every_order_of_tokens(
+    module: ModuleType, order: str, topics: int, prior: Prior
+) -> None:
+    check_invariant(oracle.enumerate_all(tiny(), topics, prior), in_order(module, order))
+
+
+@both_ordered
+@every_order
+def test_sweeps_in_an_order_are_drawn_from_its_density(module: ModuleType, order: str) -> None:
+    check_drawn_from_density(lambda state, rng: module.sweep(state, rng, order), in_order(module, order))
+
+
+@both_ordered
+@every_order
+@pytest.mark.parametrize("topics", [1, 2, 7])
+def test_sweeps_in_an_order_keep_the_counts(module: ModuleType, order: str, topics: int) -> None:
+    """And tell the density of the move that they made."""
+    corpus, prior, rng = moderate(), Prior(0.2, 0.05), np.random.default_rng(3)
+    state = module.init(corpus, topics, prior, rng)
+    for _ in range(10):
+        before = state.copy()
+        info = module.sweep(state, rng, order)
+        check_counts(corpus, state)
+        assert_allclose(in_order(module, order)(before, state.assignments), info.log_transition, atol=1e-9)
+
+
+@both_ordered
+def test_the_two_orders_are_two_transitions(module: ModuleType) -> None:
+    state = module.init(moderate(), 4, Prior(), np.random.default_rng(4))
+    by_document, by_term = (in_order(module, order)(state, np.arange(300) % 4) for order in ("document", "term"))
+    assert abs(by_document - by_term) > 1.0
+
+
+@both_ordered
+def test_an_unknown_order_is_refused(module: ModuleType) -> None:
+    state = module.init(tiny(), 2, Prior(), np.random.default_rng(4))
+    before = state.assignments.copy()
+    for refused in (
+        lambda: module.sweep(state, np.random.default_rng(5), "topic"),
+        lambda: module.transition_density(state, before, "topic"),
+    ):
+        with pytest.raises(InputError, match="document or term"):
+            refused()
+    assert_array_equal(state.assignments, before)
+
+
+# -- theta and beta ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["grouped", "augmented"])
+def test_parameters_belong_to_the_assignments(name: str) -> None:
+    """After a sweep (z, theta, beta) has the joint posterior as its law, not each of them alone."""
+    exact, rng = oracle.enumerate_all(tiny(), 2, Prior((0.3, 1.2), 0.3)), np.random.default_rng(14)
+    state, visited = exact.state(0), []
+    for _ in range(SWEEPS // 4):
+        parameters = sampler(name).sweep(state, rng).parameters
+        visited.append((state.assignments.copy(), np.exp(parameters.log_theta), np.exp(parameters.log_beta)))
+    check_parameters(exact, oracle.Draws(*map(np.array, zip(*visited, strict=True))))
+
+
 # -- negative controls: the same checks refuse broken samplers ---------------------------------------
 
+# of each sampler: its plain twin, and what may be wrong with it. A sampler without a density has a run as its twin.
+DENSITIES = {
+    "single-site": (oracle.plain_single_site, oracle.FAULTS),
+    "sparse": (oracle.plain_sparse, ("smoothing", "list")),
+    "blocked-backward": (oracle.plain_blocked, ("blind",)),
+    "blocked-nested": (oracle.plain_blocked, ("blind",)),
+    "augmented": (oracle.plain_single_site, oracle.FAULTS[:1]),
+}
+RUNS = {"grouped": (oracle.plain_grouped, ("alpha", "mean", "axis"))}
+FAULTY = [pytest.param(name, f, id=f"{name}, {f}") for name, (_, faults) in DENSITIES.items() for f in faults]
+FAULTY_RUNS = [pytest.param(name, f, id=f"{name}, {f}") for name, (_, faults) in RUNS.items() for f in faults]
 
-def plain_density(fault: str | None) -> Callable[[State, np.ndarray], float]:
-    return lambda state, target: oracle.plain_sweep(state, lambda i, _: int(target[i]), fault)[1]
+
+def twin_density(name: str, fault: str | None = None) -> Callable[[State, np.ndarray], float]:
+    return lambda state, target: DENSITIES[name][0](state, target, fault)
 
 
-def plain_draws(exact: oracle.Enumeration, fault: str | None) -> np.ndarray:
-    """A run of the plain twin, by its transition matrix."""
-    cumulative = oracle.transition_matrix(exact, plain_density(fault)).cumsum(axis=1)
+def twin_draws(exact: oracle.Enumeration, density: Callable[[State, np.ndarray], float]) -> np.ndarray:
+    """A run of a plain twin, by its transition matrix."""
+    cumulative = oracle.transition_matrix(exact, density).cumsum(axis=1)
     row, rows = 0, []
     for uniform in np.random.default_rng(13).random(SWEEPS):
         row = int(np.searchsorted(cumulative[row, :-1], uniform))
@@ -276,14 +431,54 @@ def exact() -> oracle.Enumeration:
     return oracle.enumerate_all(tiny(), 2, Prior(0.4, 0.3))
 
 
-def test_the_checks_accept_the_plain_twin(exact: oracle.Enumeration) -> None:
-    check_invariant(exact, plain_density(None))
-    check_stationary(exact, plain_draws(exact, None))
+def test_every_sampler_has_a_negative_control() -> None:
+    assert DENSITIES.keys() | RUNS.keys() == SAMPLERS.keys()
+    assert all(faults for _, faults in [*DENSITIES.values(), *RUNS.values()])
 
 
-@pytest.mark.parametrize("fault", oracle.FAULTS)
-def test_the_checks_refuse_a_fault(exact: oracle.Enumeration, fault: str) -> None:
+@pytest.mark.parametrize("name", DENSITIES)
+def test_the_checks_accept_the_plain_twin(exact: oracle.Enumeration, name: str) -> None:
+    """It is a twin: from every assignment to every other, g is the sampler's, to the rounding of its factors."""
+    density = twin_density(name)
+    check_invariant(exact, density)
+    check_stationary(exact, twin_draws(exact, density))
+    both = [oracle.transition_matrix(exact, g) for g in (sampler(name).transition_density, density)]
+    assert_allclose(*both, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "fault"), FAULTY)
+def test_the_checks_refuse_a_fault(exact: oracle.Enumeration, name: str, fault: str) -> None:
+    density = twin_density(name, fault)
     with pytest.raises(AssertionError):
-        check_invariant(exact, plain_density(fault))
+        check_invariant(exact, density)
     with pytest.raises(AssertionError, match="largest"):
-        check_stationary(exact, plain_draws(exact, fault))
+        check_stationary(exact, twin_draws(exact, density))
+
+
+def test_a_density_of_counts_is_refused_as_one_of_tokens(exact: oracle.Enumeration) -> None:
+    """Its draws are right: only the rows of P, which then do not sum to one, can tell."""
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        check_invariant(exact, twin_density("blocked-backward", "coefficient"))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_checks_accept_a_plain_run(exact: oracle.Enumeration, name: str) -> None:
+    draws = RUNS[name][0](exact, SWEEPS // 4, np.random.default_rng(15))
+    check_stationary(exact, draws.z)
+    check_parameters(exact, draws)
+
+
+@pytest.mark.parametrize(("name", "fault"), FAULTY_RUNS)
+def test_the_checks_refuse_a_run_with_a_fault(exact: oracle.Enumeration, name: str, fault: str) -> None:
+    draws = RUNS[name][0](exact, SWEEPS // 4, np.random.default_rng(15), fault)
+    with pytest.raises(AssertionError, match="largest"):
+        check_stationary(exact, draws.z)
+
+
+@pytest.mark.parametrize("fault", [None, "alpha", "mean", "late"])
+def test_parameters_with_a_fault_are_refused(exact: oracle.Enumeration, fault: str | None) -> None:
+    """An augmented sampler whose z is right: nothing but its theta and beta can be wrong."""
+    z = twin_draws(exact, twin_density("augmented"))
+    draws = oracle.Draws(z, *oracle.plain_parameters(exact, z, np.random.default_rng(16), fault))
+    with nullcontext() if fault is None else pytest.raises(AssertionError, match="largest"):
+        check_parameters(exact, draws)

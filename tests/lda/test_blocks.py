@@ -10,7 +10,7 @@ import pytest
 
 from bayestopics.lda import block, blocked_backward, blocked_nested
 
-ALPHA, ETA, TERMS = 0.4, 0.3, 9
+PRIOR, TERMS = (0.4, 0.3), 9  # (alpha, eta)
 
 
 def counts_without_block(topics: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -20,9 +20,9 @@ def counts_without_block(topics: int, seed: int) -> tuple[np.ndarray, np.ndarray
     return rng.poisson(3.0, topics), by_term, by_term + rng.poisson(40.0, topics)
 
 
-def exact_weights(size: int, counts: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[list[Decimal]]:
+def exact_weights(size: int, counts: tuple[np.ndarray, np.ndarray, np.ndarray], prior=PRIOR) -> list[list[Decimal]]:
     """q_t(n) of (8), n = 0..size, to the digits of the decimal context."""
-    a, e = Decimal(ALPHA), Decimal(ETA)
+    a, e = map(Decimal, prior)
     rows = []
     for n_d, m_v, m in zip(*(array.tolist() for array in counts), strict=True):
         row = [Decimal(1)]
@@ -40,15 +40,16 @@ def exact_constant(size: int, weights: list[list[Decimal]]) -> Decimal:
 
 
 def tables(
-    size: int, counts: tuple[np.ndarray, np.ndarray, np.ndarray], sampler: str
+    size: int, counts: tuple[np.ndarray, np.ndarray, np.ndarray], sampler: str, prior=PRIOR
 ) -> tuple[np.ndarray, float, Callable[[Sequence[int]], float]]:
     """(scaled weights, scaled constant, log density of an arrangement) as the sampler computes them."""
     topics = len(counts[0])
     offsets = blocked_nested._levels(topics)
     table = np.empty((offsets[-1], size + 1))
-    inverse = 1.0 / (counts[2] + TERMS * ETA)
-    rest = (*counts, np.full(topics, ALPHA), ETA, TERMS * ETA)
-    log_scale = block.weights(size, *rest, inverse, np.empty(topics), table)
+    alpha, eta = prior
+    inverse = 1.0 / (counts[2] + TERMS * eta)
+    rest = (*counts, np.full(topics, alpha), eta, TERMS * eta)
+    log_scale = block.weights(size, *rest, inverse, np.empty((2, topics)), table)
     if sampler == "nested":
         constant = blocked_nested._up(size, offsets, table)
     else:
@@ -91,6 +92,21 @@ def test_large_blocks_neither_underflow_nor_lose_digits(size, case, sampler):
         weights = exact_weights(size, counts)
         constant = exact_constant(size, weights)
         for split in [(size, 0, 0), (0, size // 2, size - size // 2), (size - 1, 1, 0)]:
+            share = prod(weights[t][n] * factorial(n) for t, n in enumerate(split)) / (constant * factorial(size))
+            assert log_density(split) == pytest.approx(float(share.ln()), rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("sampler", ["backward", "nested"])
+@pytest.mark.parametrize("prior", [(1e-50, 1e-50), (0.1, 1e-50), (1e-50, 1e6), (1e-6, 1e-6), (1e6, 1e6)])
+@pytest.mark.parametrize("size", [2, 5, 12, 40, 41])
+def test_small_and_large_priors(size, prior, sampler):
+    """Counts of a term that occurs nowhere else, in a document without other words: the hardest case."""
+    counts = (np.array([0, 0, 0]), np.array([0, 0, 0]), np.array([500, 0, 3]))
+    *_, log_density = tables(size, counts, sampler, prior)
+    with localcontext(prec=60):
+        weights = exact_weights(size, counts, prior)
+        constant = exact_constant(size, weights)
+        for split in [(size, 0, 0), (0, size, 0), (size - 1, 1, 0)]:
             share = prod(weights[t][n] * factorial(n) for t, n in enumerate(split)) / (constant * factorial(size))
             assert log_density(split) == pytest.approx(float(share.ln()), rel=1e-10, abs=1e-10)
 

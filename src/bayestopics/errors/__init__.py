@@ -1,5 +1,6 @@
 """Monte Carlo error of averages over a Markov chain."""
 
+from bayestopics.errors.autocorrelation import autocorrelation_time
 from bayestopics.errors.batch_means import (
     batch_means,
     effective_sample_size,
@@ -8,4 +9,11 @@ from bayestopics.errors.batch_means import (
     overlapping_batch_means,
 )
 
-__all__ = ["batch_means", "effective_sample_size", "interval", "mcse", "overlapping_batch_means"]
+__all__ = [
+    "autocorrelation_time",
+    "batch_means",
+    "effective_sample_size",
+    "interval",
+    "mcse",
+    "overlapping_batch_means",
+]

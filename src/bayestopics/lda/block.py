@@ -1,7 +1,7 @@
 """What the two blocked samplers share: blocks, their weights (8), and putting drawn counts back on tokens.
 
 A block is all tokens of one (document, term) pair; longer ones than MAX_BLOCK are cut into several, each an exact
-conditional draw given the rest. A document's words that occur once are visited first, as single tokens; then its blocks.
+conditional draw given the rest. The words that occur once in their document are visited before its blocks.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from bayestopics.lda.state import State, unsigned
 from bayestopics.lda.uniforms import uniform
 
 MAX_BLOCK = 512
-SURELY_IN_RANGE = 40  # block size: 39! / eta^39 is in the range of doubles for eta down to 1e-6
-LARGEST_BOUND = 600.0  # log of the largest sum of products that is let pass
+LARGEST_BOUND = 1e260  # of the sums of products: what underflows beside it does not matter
 
 
 def scan_blocks(kernel: Callable[..., float], state: State, target: np.ndarray | None, words: np.ndarray) -> float:
@@ -67,49 +66,42 @@ def weights(
     eta: float,
     total_eta: float,
     inverse_total: np.ndarray,
-    row: np.ndarray,
+    rows: np.ndarray,
     table: np.ndarray,
 ) -> float:
-    """table[t, n] = q_t(n) r^n for n = 0..size, with q of (8); returns log r. `row` is room for a number a topic.
+    """table[t, n] = q_t(n) r^n for n = 0..size, with q of (8); returns log r. `rows` is room for two numbers a topic.
 
     The scale r > 0 changes no probability, because a block's counts add up to `size`; it keeps all sums of products
     within the range of doubles. With r = size / (e sum_t q_t(1)) they are near 1 if the counts were Poisson, and no
-    smaller as they are, because q_t(n) >= q_t(1)^n / n!. They may be far larger: a term that occurs nowhere else draws
-    its tokens together, by up to (size - 1)! / eta^(size - 1). Then r is searched.
+    smaller as they are, because q_t(n) >= q_t(1)^n / n!. They may be far larger, if alpha or eta is small: the tokens
+    of a block draw each other. Then r is searched. No sum exceeds prod_t sum_n table[t, n].
     """
     topics = len(alpha)
     first = 0.0
     for t in range(topics):
-        row[t] = (by_document[t] + alpha[t]) * (by_term[t] + eta) * inverse_total[t]
-        first += row[t]
+        rows[0, t] = (by_document[t] + alpha[t]) * (by_term[t] + eta) * inverse_total[t]
+        first += rows[0, t]
     scale = size / (math.e * first)
     for t in range(topics):
-        row[t] *= scale
+        rows[0, t] *= scale
+        rows[1, t] = 1.0 + rows[0, t]
         table[t, 0] = 1.0
-        table[t, 1] = row[t]
+        table[t, 1] = rows[0, t]
     for n in range(2, size + 1):
         more, part = n - 1.0, scale / n
         for t in range(topics):  # apart from the next loop, because this one is done by several topics at once
             ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
-            row[t] *= ratio * part
+            rows[0, t] *= ratio * part
+            rows[1, t] += rows[0, t]
         for t in range(topics):
-            table[t, n] = row[t]
-    if size > SURELY_IN_RANGE and not _log_bound(size, topics, table) < LARGEST_BOUND:  # nor nan
-        _log_weights(size, by_document, by_term, topic_total, alpha, eta, total_eta, table)
-        return _rescale(size, topics, math.log(scale), table)
-    return math.log(scale)
-
-
-@kernel
-def _log_bound(size: int, topics: int, table: np.ndarray) -> float:
-    """log prod_t sum_n table[t, n], which no sum of products exceeds."""
-    bound = 0.0
+            table[t, n] = rows[0, t]
+    bound = 1.0
     for t in range(topics):
-        total = 0.0
-        for n in range(size + 1):
-            total += table[t, n]
-        bound += math.log(total)
-    return bound
+        bound *= rows[1, t]
+    if bound < LARGEST_BOUND:  # not if it is infinite, or nan
+        return math.log(scale)
+    _log_weights(size, by_document, by_term, topic_total, alpha, eta, total_eta, table)
+    return _rescale(size, topics, math.log(scale), table)
 
 
 @kernel

@@ -93,7 +93,7 @@ def _sweep(
     largest = largest_block(documents, terms)
     table = np.empty((topics, largest + 1))
     constants = np.empty((topics, largest + 1))
-    counts, inverse_total, row = np.zeros(topics, np.int64), np.empty(topics), np.empty(topics)
+    counts, inverse_total, rows = np.zeros(topics, np.int64), np.empty(topics), np.empty((2, topics))
     log_g = 0.0
     for d in range(len(document_topic)):
         first, start, last = starts[2 * d], starts[2 * d + 1], starts[2 * d + 2]
@@ -106,7 +106,7 @@ def _sweep(
             by_document, by_term = document_topic[d], term_topic[terms[start]]
             add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
             rest = (by_document, by_term, topic_total, alpha, eta[0], total_eta)
-            log_scale = weights(size, *rest, inverse_total, row, table)
+            log_scale = weights(size, *rest, inverse_total, rows, table)
             _forward(size, topics, table, constants)
             constant = constants[topics - 1, size]
             if target is None:

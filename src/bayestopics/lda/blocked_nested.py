@@ -126,7 +126,7 @@ def _sweep(
     offsets = _levels(topics)
     table = np.empty((offsets[-1], largest + 1))
     sizes = np.zeros(offsets[-1], np.int64)
-    counts, inverse_total, row = np.zeros(topics, np.int64), np.empty(topics), np.empty(topics)
+    counts, inverse_total, rows = np.zeros(topics, np.int64), np.empty(topics), np.empty((2, topics))
     log_g = 0.0
     for d in range(len(document_topic)):
         first, start, last = starts[2 * d], starts[2 * d + 1], starts[2 * d + 2]
@@ -139,7 +139,7 @@ def _sweep(
             by_document, by_term = document_topic[d], term_topic[terms[start]]
             add_block(-1, assignments, start, end, by_document, by_term, topic_total, inverse_total, total_eta)
             rest = (by_document, by_term, topic_total, alpha, eta[0], total_eta)
-            log_scale = weights(size, *rest, inverse_total, row, table)
+            log_scale = weights(size, *rest, inverse_total, rows, table)
             constant = _up(size, offsets, table)
             if target is None:
                 _down(size, offsets, table, counts, sizes, words)

@@ -1,4 +1,4 @@
-"""Single tokens, one after the other, from the dense conditional (5) of Zhang & Sisson: what the collapsed samplers share.
+"""Single tokens, one after the other, from the dense conditional [Zhang & Sisson 5]: for all collapsed samplers.
 
 With `factor[t]` = (major_t + prior_t) / (m_t + V eta), kept for the document (or term) that is being visited, the
 weight of topic t is (minor_t + prior_t) * factor[t]. Counts include the token; its own topic's weight is put right
@@ -75,9 +75,9 @@ def visit_tokens(
         if others < CANCELLED * with_token:
             others = _mass_of_others(b, minor_topic, minor_prior, factor, old)
         mass = others + chosen  # of (5), the token taken out
-        new = np.int64(old)
+        new = int(old)
         if target is not None:
-            new = np.int64(target[i])
+            new = int(target[i])
         else:
             threshold = uniform(words) * mass - chosen  # the topic that it has comes first: most tokens stay
             if threshold >= 0.0:

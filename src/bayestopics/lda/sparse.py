@@ -96,6 +96,16 @@ def _set_two(tree: np.ndarray, first: int, first_value: float, second: int, seco
 
 
 @kernel
+def _sum_of_others(tree: np.ndarray, old: int) -> float:
+    """All leaves but one: the siblings on its way to the root."""
+    node, total = len(tree) // 2 + int(old), 0.0
+    while node > 1:
+        total += tree[node ^ 1]
+        node //= 2
+    return total
+
+
+@kernel
 def _draw_other(tree: np.ndarray, old: int, words: np.ndarray) -> int:
     """A leaf other than `old`, with probability proportional to its value; the tree loses `old`."""
     half = len(tree) // 2
@@ -164,9 +174,7 @@ def _sweep(
         with_token = present + tree[1]
         others = with_token - (entries[at, 1] + minor_prior[old]) * factor[old]
         if others < CANCELLED * with_token:
-            others = 0.0
-            for t in range(topics):
-                others += tree[half + t] if t != old else 0.0
+            others = _sum_of_others(tree, old)
             for j in range(start, end):
                 others += entries[j, 1] * factor[entries[j, 0]] if j != at else 0.0
         mass = others + chosen

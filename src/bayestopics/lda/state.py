@@ -72,7 +72,8 @@ class State:
     def by_term(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(order, documents, terms) of the tokens sorted by term, then by document."""
         order = np.argsort(self.terms, kind="stable")
-        return order, self.documents[order], self.terms[order]
+        documents, terms = _read_only(self.documents[order], self.terms[order])
+        return order, documents, terms
 
     @cached_property
     def by_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -87,12 +88,14 @@ class State:
         part = 2 * self.documents.astype(np.int64) + repeated
         order = np.argsort(part, kind="stable")
         starts = np.searchsorted(part[order], np.arange(2 * len(self.document_topic) + 1))
-        return order, self.documents[order], self.terms[order], starts
+        documents, terms = _read_only(self.documents[order], self.terms[order])
+        return order, documents, terms, starts
 
     def copy(self) -> State:
-        """A state of its own; the corpus and the prior are shared."""
-        changing = {name: getattr(self, name).copy() for name in CHANGING}
-        return replace(self, **changing)
+        """A state of its own; the corpus, the prior and the orders of the tokens are shared."""
+        copied = replace(self, **{name: getattr(self, name).copy() for name in CHANGING})
+        copied.__dict__.update({name: self.__dict__[name] for name in ("by_term", "by_block") if name in self.__dict__})
+        return copied
 
     def target(self, assignments: np.ndarray) -> np.ndarray:
         """Assignments to which a sweep is forced, checked: kernels do not look."""
@@ -156,6 +159,13 @@ def scan(kernel: Callable[..., float], state: State, order: str, target: np.ndar
     result = kernel(major, minor, *counts, assignments, goal, words)
     state.assignments[tokens] = assignments
     return result
+
+
+def _read_only(*arrays: np.ndarray) -> list[np.ndarray]:
+    """As the corpus's own arrays are: for writable ones, which are another type, numba would compile once more."""
+    for array in arrays:
+        array.setflags(write=False)
+    return list(arrays)
 
 
 def unsigned(*arrays: np.ndarray) -> list[np.ndarray]:

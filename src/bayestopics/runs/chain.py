@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -42,6 +43,17 @@ class Perplexity:
 
 
 @dataclass
+class LargestShares:
+    """The shares of the tokens of the largest topics, largest first: relabelling the topics does not change them."""
+
+    topics: int = 10
+
+    def observe(self, sweep: int, state: State) -> dict[str, float]:
+        shares = np.sort(state.topic_total)[::-1][: self.topics] / len(state.terms)
+        return {f"share_{rank}": float(share) for rank, share in enumerate(shares, start=1)}
+
+
+@dataclass
 class Chain:
     """All sweeps of a chain. Rows of the trace below `burn_in` are burn-in."""
 
@@ -66,11 +78,14 @@ def run_chain(
     sampler: str,
     sweeps: int,
     rng: np.random.Generator,
+    start: np.ndarray | None = None,
     observer: Observer | None = None,
     checkpoint: Checkpoint | None = None,
     description: str = "sampling",
+    progress: Callable[[int], None] | None = None,
 ) -> Chain:
-    """`sweeps` sweeps from a random start. The caller removes the checkpoint once the record is written."""
+    """`sweeps` sweeps from these assignments, or from a random start. The caller removes the checkpoint once the
+    record is written. `progress` is told how many sweeps are done; without it there is a progress bar."""
 
     def save() -> None:
         if checkpoint:
@@ -81,18 +96,27 @@ def run_chain(
     warm(sampler)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
-        chain = Chain(module.init(corpus, topics, prior, rng), observer=observer)
+        if start is None:
+            chain = Chain(module.init(corpus, topics, prior, rng), observer=observer)
+        else:
+            chain = Chain(from_assignments(corpus, topics, prior, start), observer=observer)
     else:
         assignments, rows, seconds, resumed, rng_state, observer = saved
         rng.bit_generator.state = rng_state
         chain = Chain(from_assignments(corpus, topics, prior, assignments), rows, seconds, resumed + 1, observer)
-    steps = range(len(chain.rows), sweeps)
-    for sweep in tqdm(steps, desc=description, unit="sweep", initial=len(chain.rows), total=sweeps, disable=None):
-        start = time.perf_counter()
+    steps: Iterable[int] = range(len(chain.rows), sweeps)
+    if progress:  # and no bar: even one that is not drawn makes a semaphore, which a worker that is ended would leave
+        progress(len(chain.rows))
+    else:
+        steps = tqdm(steps, desc=description, unit="sweep", initial=len(chain.rows), total=sweeps, disable=None)
+    for sweep in steps:
+        begin = time.perf_counter()
         info = module.sweep(chain.state, rng)
-        chain.seconds.append(time.perf_counter() - start)
+        chain.seconds.append(time.perf_counter() - begin)
         row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": _or_nan(info.log_transition)}
         chain.rows.append(row | (observer.observe(sweep, chain.state) if observer else {}))
+        if progress:
+            progress(sweep + 1)
         if checkpoint and checkpoint.due():
             save()
     save()

@@ -19,11 +19,13 @@ from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import topic_term_mean
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
-from bayestopics.runs.chain import Chain, run_chain
+from bayestopics.runs.chain import Chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch, describe, write
+from bayestopics.runs.workers import run_chains
 
 TOP_WORDS = 10
+TOPICS_OF = "chain 0, last sweep"
 LARGEST_RHAT = 1.01  # Vehtari et al. 2021
 
 
@@ -38,33 +40,27 @@ def fit(
     chains: int = 1,
     seed: int = 0,
     out: Path | str | None = None,
+    workers: int = 1,
     checkpoint_seconds: float = 30.0,
 ) -> dict[str, Any]:
-    """Run the chains, and say how they went; with `out`, keep a run record there."""
-    if min(sweeps, chains) < 1 or burn_in < 0:
-        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {chains} chains")
+    """Run the chains, and say how they went; with `out`, keep a run record there.
+
+    With `workers` > 1 chains run in so many processes at once, with the same results; a script then needs the usual
+    `if __name__ == "__main__":`, because each process imports it. Topics have no labels in common between chains, nor
+    is there a mean over sweeps: `topics` of the result, and of the record, are those of chain 0 after its last sweep.
+    """
+    if min(sweeps, chains, workers) < 1 or burn_in < 0:
+        sizes = f"{sweeps} sweeps, {burn_in} of burn-in, {chains} chains and {workers} workers"
+        raise InputError(f"nothing to do with {sizes}")
     module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
     params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
     run = Run("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
     watch = Stopwatch()
-    finished: list[Chain] = []
-    checkpoints: list[Checkpoint] = []
-    for number in range(chains):
-        part = replace(run, name=f"fit/chain-{number}")
-        checkpoints.append(Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds))
-        chain = run_chain(
-            corpus,
-            topics,
-            prior,
-            sampler=sampler,
-            sweeps=burn_in + sweeps,
-            rng=part.generator(),
-            checkpoint=checkpoints[-1],
-            description=f"chain {number + 1}/{chains}",
-        )
-        finished.append(chain)
+    parts = [replace(run, name=f"fit/chain-{number}") for number in range(chains)]
+    checkpoints = [Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds) for part in parts]
+    finished = run_chains(corpus, parts, checkpoints, workers)
     result = _summary(corpus, finished, burn_in)
     if out is not None:
         write(_record(run, corpus, finished, result, watch), Path(out))
@@ -87,11 +83,12 @@ def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any
         "log_joint": log_joint[0].tolist() if len(chains) == 1 else log_joint.tolist(),
         "log_joint_mean": float(log_joint.mean()),
         "log_joint_error": _error_of_mean(log_joint),
-        "seconds": seconds,
+        "seconds": seconds,  # of sampling, all chains added up
         "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
         "rhat": rhat,
         "effective_sample_size": effective,
         "topics": top_words(corpus, chains[0].state),
+        "topics_of": TOPICS_OF,
         "warnings": doubts,
     }
 

@@ -34,6 +34,7 @@ from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
 VOLATILE_TABLES = ("timing",)
+PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 PACKAGES = ("bayestopics", "numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow", "arviz")
 
 
@@ -82,22 +83,30 @@ class Record:
 
 
 class Stopwatch:
-    """Wall and CPU seconds of this process since it was made; a run that was resumed says so in `resumed`."""
+    """Wall and CPU seconds since it was made, of this process and those that it started and that have ended.
+
+    The peak memory is that of the largest of them. A run that was resumed says so in `resumed`.
+    """
 
     def __init__(self) -> None:
-        self.wall, self.cpu = time.perf_counter(), time.process_time()
+        self.wall, self.cpu = time.perf_counter(), _cpu_seconds()
 
     def volatile(self, **more: Any) -> dict[str, Any]:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak = max(resource.getrusage(who).ru_maxrss for who in PROCESSES)
         return {
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "wall_seconds": time.perf_counter() - self.wall,
-            "cpu_seconds": time.process_time() - self.cpu,
+            "cpu_seconds": _cpu_seconds() - self.cpu,
             "peak_memory_mb": peak / (1024.0 if sys.platform != "darwin" else 1024.0**2),
             "cpu": cpu_model(),
             "platform": platform.platform(),
             **more,
         }
+
+
+def _cpu_seconds() -> float:
+    usages = [resource.getrusage(who) for who in PROCESSES]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def write(record: Record, folder: Path) -> None:

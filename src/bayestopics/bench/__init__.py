@@ -1,0 +1,8 @@
+"""`make bench`: speed as ratios in one run - same corpus, same number of topics, one thread.
+
+programs    our samplers and the peers, each as a function that makes one sweep
+corpora     what they run on
+timing      interleaved rounds, early in a chain and after a warm-up; medians and quartiles
+memory      peak memory of a process that runs one sweep
+pages       the tables and the figure
+"""

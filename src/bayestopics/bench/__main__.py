@@ -1,0 +1,133 @@
+"""Speed of our samplers against named peers, as ratios in one run: same corpus, same T, one thread."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.bench import corpora, memory, pages
+from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versions
+from bayestopics.bench.timing import PHASES, REFERENCE, Effort, compare
+from bayestopics.figures.style import save
+from bayestopics.files import replacing
+from bayestopics.problems import InputError
+from bayestopics.runs.record import cpu_model, versions
+
+# T = 1024: the largest of Zhang & Sisson
+FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}
+QUICK = {"corpora": "tiny-lda", "topics": "4,8", "effort": Effort(rounds=2, warm_up=3), "memory": ("tiny-lda", 8)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        options = _parser().parse_args(arguments)
+        (run_memory if options.memory else run)(options, QUICK if options.quick else FULL)
+        return 0
+    except InputError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bayestopics.bench", description=__doc__)
+    parser.add_argument("--corpora", help=f"names, by commas (default {FULL['corpora']})")
+    parser.add_argument("--topics", help=f"numbers of topics (default {FULL['topics']})")
+    parser.add_argument("--programs", default=",".join(PROGRAMS), help="names (default %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="a smoke run on a tiny corpus, in seconds")
+    parser.add_argument("--memory", action="store_true", help="measure peak memory only")
+    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder (default %(default)s)")
+    return parser
+
+
+def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
+    begin = time.perf_counter()
+    names, left_out = corpora.within_reach((options.corpora or defaults["corpora"]).split(","))
+    topic_counts = _whole_numbers(options.topics or defaults["topics"])
+    programs, failed = choose(dict.fromkeys(options.programs.split(",")))
+    left_out |= failed
+    for name, reason in left_out.items():
+        print(f"left out: {name} ({reason})", file=sys.stderr)
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        print("note: peers may use several threads; `make bench` sets OMP_NUM_THREADS=1", file=sys.stderr)
+    tables = []
+    with tqdm(total=len(names) * len(topic_counts), unit="cell", disable=None) as bar:
+        for name in names:
+            corpus = corpora.load(name)
+            for topics in topic_counts:
+                bar.set_description(f"{name} T={topics}")
+                tables.append(compare(corpus, topics, programs, defaults["effort"], bar.set_postfix_str))
+                bar.update()
+    table = pd.concat(tables, ignore_index=True)
+    measured = run_memory(options, defaults)
+    machine = {
+        "cpu": cpu_model(),
+        "versions": versions(),
+        "peers": peer_versions(),
+        "left_out": left_out,
+        "alpha": PRIOR.alpha,
+        "eta": PRIOR.eta,
+        "threads": 1,
+        "rounds": defaults["effort"].rounds,
+        "warm_up": defaults["effort"].warm_up,
+        "warm_up_note": "sweeps of sparse; tomotopy makes its own: column sweeps_before of bench.csv",
+        "seconds": round(time.perf_counter() - begin, 1),
+        "memory": [] if measured is None else measured.to_dict("records"),
+    }
+    _write(options.out / "bench.csv", table.to_csv(index=False))
+    _write(options.out / "bench.json", json.dumps(machine, indent=2) + "\n")
+    _write(options.out / "bench.md", pages.markdown(table, measured, machine))
+    save(pages.figure(table, machine), options.out / "ns_per_token.png")
+    _show(table, machine)
+    print(f"\n{options.out}: bench.csv, bench.json, bench.md, ns_per_token.png; {machine['seconds']:.0f} s")
+
+
+def run_memory(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.DataFrame | None:
+    """Peak memory of each of our samplers among the programs; printed, and written to memory.csv."""
+    wanted = options.programs.split(",")
+    samplers = [program.name for program in OURS if program.name in wanted]
+    if not samplers:
+        return None
+    corpus, topics = defaults["memory"]
+    (corpus, *_), _ = corpora.within_reach([corpus])
+    corpora.load(corpus)  # into the cache, so that no process unpacks it
+    measured = memory.measure(corpus, topics, tqdm(samplers, desc="memory", unit="sampler", disable=None))
+    _write(options.out / "memory.csv", measured.to_csv(index=False))
+    print(f"\npeak memory in MB, one sweep on {corpus}, T={topics} (goal: {memory.GOAL_MB:,.0f})")
+    print(measured[["program", "peak_mb", "loaded_mb"]].round(0).to_string(index=False))
+    for name in measured.loc[measured["peak_mb"] > memory.GOAL_MB, "program"]:
+        print(f"over the goal: {name}")
+    return measured
+
+
+def _show(table: pd.DataFrame, machine: dict[str, Any]) -> None:
+    for phase in PHASES:
+        title = pages.phase_title(phase, machine)
+        print(f"\nnanoseconds a token, {title}\n{pages.costs(table, phase).to_string(index=False)}")
+        if REFERENCE in set(table["program"]):
+            head = f"times as fast as {REFERENCE} (quartiles over rounds), {title}"
+            print(f"\n{head}\n{pages.ratios(table, phase).to_string(index=False)}")
+
+
+def _whole_numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--topics must be whole numbers with commas between, not {text!r}") from None
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

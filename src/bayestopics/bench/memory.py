@@ -1,0 +1,57 @@
+"""Peak resident memory of a process that loads a corpus and runs one sweep.
+
+Run as a module, it is that process: it prints its peak in megabytes.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.bench.corpora import load
+from bayestopics.bench.programs import PRIOR
+from bayestopics.lda import sampler
+from bayestopics.runs.chain import warm
+
+GOAL_MB = 1000.0
+COLUMNS = ["corpus", "topics", "program", "peak_mb", "loaded_mb"]
+
+
+def measure(corpus: str, topics: int, samplers: Iterable[str]) -> pd.DataFrame:
+    """A row a sampler; `loaded_mb` is the peak before the chain starts."""
+    rows = []
+    for name in samplers:
+        warm(name)  # the compiler's memory is not the sampler's
+        command = [sys.executable, "-m", "bayestopics.bench.memory", corpus, str(topics), name]
+        loaded, peak = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+        rows.append((corpus, topics, name, float(peak), float(loaded)))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def one_sweep(corpus_name: str, topics: int, name: str) -> tuple[float, float]:
+    warm(name)
+    corpus, rng, module = load(corpus_name), np.random.default_rng(0), sampler(name)
+    loaded = peak_mb()
+    state = module.init(corpus, topics, PRIOR, rng)
+    module.sweep(state, rng)
+    return loaded, peak_mb()
+
+
+def peak_mb() -> float:
+    """Of this process alone: ru_maxrss of a child begins at its parent's memory on Linux, VmHWM does not."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1024.0**2 if sys.platform == "darwin" else 1024.0)
+
+
+if __name__ == "__main__":
+    print(*one_sweep(sys.argv[1], int(sys.argv[2]), sys.argv[3]))

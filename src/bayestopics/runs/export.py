@@ -1,0 +1,101 @@
+"""A fit, for other tools: ArviZ (diagnostics and plots of the chains) and pyLDAvis (a map of the topics)."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.density import document_topic_mean, topic_term_mean
+from bayestopics.lda.state import Prior, State, from_assignments
+from bayestopics.problems import InputError
+from bayestopics.runs.record import Record, canonical, read
+
+if TYPE_CHECKING:
+    import arviz
+
+
+def to_arviz(record: Record | Path | str) -> arviz.InferenceData:
+    """The traces of a fit, chains x draws, of what does not change when topics are relabelled.
+
+    `posterior` holds `log_joint` and `topic_share` (the largest topics' shares of the tokens, by rank), and
+    `warmup_posterior` the same during the burn-in. The topics themselves have no common labels to compare. In the
+    attributes: corpus, fingerprint, seed, params (JSON).
+
+        idata = to_arviz("fit-20")
+        arviz.summary(idata)
+        arviz.plot_trace(idata, var_names=["log_joint"])
+    """
+    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+
+    record = _fit_record(record)
+    run, burn_in = record.run, record.run.params["burn_in"]
+    chains = [chain for _, chain in record.trace.groupby("chain", sort=True)]
+    shares = [name for name in record.trace if name.startswith("share_")]
+    attributes = {"corpus": run.corpus, "fingerprint": run.fingerprint, "seed": run.seed}
+    attributes |= {"params": canonical(run.params), "inference_library": "bayestopics"}
+    return arviz.from_dict(
+        posterior=_draws(chains, shares, slice(burn_in, None)),
+        warmup_posterior=_draws(chains, shares, slice(burn_in)) if burn_in else None,
+        save_warmup=burn_in > 0,
+        coords={"rank": np.arange(1, len(shares) + 1)},
+        dims={"topic_share": ["rank"]},
+        attrs=attributes,
+        posterior_attrs=attributes,
+        posterior_warmup_attrs=attributes,
+    )
+
+
+def _draws(chains: list[pd.DataFrame], shares: list[str], sweeps: slice) -> dict[str, np.ndarray]:
+    return {
+        "log_joint": np.array([chain["log_joint"].to_numpy()[sweeps] for chain in chains]),
+        "topic_share": np.array([chain[shares].to_numpy()[sweeps] for chain in chains]),
+    }
+
+
+def to_pyldavis(record: Record | Path | str, corpus: Corpus, chain: int = 0) -> dict[str, Any]:
+    """The keyword arguments of `pyLDAvis.prepare`: E[beta | z], E[theta | z] and counts, after a chain's last sweep.
+
+    `corpus` is the one that was fitted: the record knows its fingerprint, and another is refused. Empty documents are
+    left out: they have no weight in the map, and a length of zero is none that pyLDAvis asks for. So row i of
+    `doc_topic_dists` is the i-th document that is not empty. pyLDAvis numbers topics by size, from 1, unless it is told
+    `sort_topics=False`.
+
+        import pyLDAvis  # not among the packages that bayestopics installs
+        prepared = pyLDAvis.prepare(**to_pyldavis("fit-20", read_corpus("my.ldac")))
+        pyLDAvis.save_html(prepared, "topics.html")
+    """
+    state = _last_state(_fit_record(record), corpus, chain)
+    lengths = corpus.document_lengths
+    return {
+        "topic_term_dists": topic_term_mean(state),
+        "doc_topic_dists": document_topic_mean(state)[lengths > 0],
+        "doc_lengths": lengths[lengths > 0],
+        "vocab": list(corpus.vocabulary),
+        "term_frequency": np.bincount(corpus.terms, minlength=corpus.term_count),
+    }
+
+
+def _last_state(record: Record, corpus: Corpus, chain: int) -> State:
+    run = record.run
+    if corpus.fingerprint != run.fingerprint:
+        raise InputError(f"{corpus.name}: is not the corpus of this record ({run.corpus}): their fingerprints differ")
+    assignments = record.arrays["assignments"]
+    if not 0 <= chain < len(assignments):
+        raise InputError(f"there is no chain {chain}: the record has chains 0 to {len(assignments) - 1}")
+    prior = Prior(run.params["alpha"], run.params["eta"])
+    return from_assignments(corpus, run.params["topics"], prior, assignments[chain])
+
+
+def _fit_record(record: Record | Path | str) -> Record:
+    if not isinstance(record, Record):
+        record = read(Path(record))
+    if record.run.study != "fit":
+        raise InputError(f"{record.run.study}/{record.run.name}: is not a record of `fit`")
+    return record

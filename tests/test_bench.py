@@ -1,0 +1,94 @@
+"""The bench: what it writes, what it leaves out, how it computes ratios. Nothing here depends on the speed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayestopics.bench import timing
+from bayestopics.bench.__main__ import main
+from bayestopics.bench.programs import OURS, PROGRAMS
+from bayestopics.lda import SAMPLERS
+
+FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "ns_per_token.png"}
+
+
+def test_quick_run_writes_all_files_and_names_what_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in [name for name in sys.modules if name.partition(".")[0] == "gensim"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "gensim", None)  # as if it were not installed
+    out = tmp_path / "bench"
+    code = main(["--quick", "--programs", "single-site,sparse,lda,gensim,scikit-learn", "--out", str(out)])
+    printed = capsys.readouterr()
+    assert code == 0, printed.err
+    assert {path.name for path in out.iterdir()} == FILES
+    assert "left out: gensim (ModuleNotFoundError" in printed.err
+
+    table = pd.read_csv(out / "bench.csv")
+    assert list(table.columns) == timing.COLUMNS
+    early, warmed = (set(table[table["phase"] == phase]["program"]) for phase in timing.PHASES)
+    assert early == {"single-site", "sparse", "lda", "scikit-learn"}
+    assert warmed == {"single-site", "sparse", "lda"}  # variational passes have no chain to warm up
+    assert set(table["topics"]) == {4, 8}
+    assert (table["ns_a_token"] > 0).all()
+    assert table["times_tomotopy"].isna().all()  # it was not among the programs
+
+    machine = json.loads((out / "bench.json").read_text(encoding="utf-8"))
+    assert list(machine["left_out"]) == ["gensim"]
+    assert {"cpu", "versions", "peers", "rounds", "warm_up", "memory"} <= machine.keys()
+    assert [row["program"] for row in machine["memory"]] == ["single-site", "sparse"]
+    assert "Left out: gensim" in (out / "bench.md").read_text(encoding="utf-8")
+    assert (pd.read_csv(out / "memory.csv")["peak_mb"] > 0).all()
+
+
+def test_every_sampler_is_compared() -> None:
+    assert [program.name for program in OURS] == list(SAMPLERS)
+    assert set(PROGRAMS) == {*SAMPLERS, "tomotopy", "lda", "gensim", "scikit-learn"}
+
+
+def test_an_unknown_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--quick", "--programs", "mallet", "--out", str(tmp_path / "bench")]) == 2
+    assert "unknown program 'mallet'" in capsys.readouterr().err
+
+
+def test_ratios_are_taken_within_rounds_and_leave_out_the_first() -> None:
+    program = {0: 50.0, 1: 1.0, 2: 2.0, 3: 4.0}
+    reference = {0: 1.0, 1: 3.0, 2: 6.0, 3: 12.0}  # three times the program's, while the machine slows down
+    result = timing.summary(program, reference, tokens=10)
+    assert result["rounds"] == 3
+    assert result["ns_a_token"] == pytest.approx(2e8)
+    assert [result[f"times_tomotopy{end}"] for end in ("", "_q1", "_q3")] == pytest.approx([3.0, 3.0, 3.0])
+
+
+def test_one_slow_sweep_is_compared_with_the_first_of_the_reference() -> None:
+    result = timing.summary({0: 20.0}, {0: 5.0, 1: 4.0}, tokens=10)
+    assert (result["rounds"], result["times_tomotopy"]) == (1, 0.25)
+    assert np.isnan(timing.summary({0: 20.0}, {}, tokens=10)["times_tomotopy"])
+
+
+def test_programs_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, calls = [0.0], []
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+
+    def program(name: str, seconds: float) -> None:
+        calls.append(name)
+        clock[0] += seconds
+
+    sweeps = {
+        name: lambda n=name, s=s: program(n, s) for name, s in {"a": 1.0, "slow": 3.0, "b": 1.0, "very": 11.0}.items()
+    }
+    seconds = timing.interleave(sweeps, rounds=3, say=lambda text: None)
+    assert calls == [*["a", "slow", "b", "very"], *["b", "slow", "a"], *["a", "slow", "b"], *["b", "a"]]
+    assert {name: list(rounds) for name, rounds in seconds.items()} == {
+        "a": [0, 1, 2, 3],
+        "slow": [0, 1, 2],
+        "b": [0, 1, 2, 3],
+        "very": [0],
+    }
