@@ -11,7 +11,7 @@ from bayestopics.files import replacing
 from bayestopics.runs.record import read
 
 PAPER = Path("results/paper")
-LARGEST = 600_000  # bytes
+LARGEST = 1_500_000  # bytes
 
 current = {path.parent.name: json.loads(path.read_text()) for path in PAPER.glob("*/published.json")}
 with replacing(PAPER / "kept") as kept:
