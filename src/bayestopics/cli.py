@@ -21,6 +21,7 @@ Bayesian topic models: which sampler, how well does it predict - each answer wit
 
   bayestopics corpus info my.ldac                  what is in a corpus, and is it readable?
   bayestopics fit my.ldac --topics 20 --out out    topics, and a run record in the folder `out`
+  bayestopics evidence my.ldac --topics 2-12       log p(w | T): how many topics does the corpus support?
   bayestopics score my.ldac --topics 20            how well does the model predict held-out words?
 
 PATH is a registered corpus (`bayestopics corpus list`), or a file of your own:
@@ -85,6 +86,7 @@ def build_parser() -> Parser:
     corpora = commands.add_parser("corpus", help="look at, simulate, convert and list corpora")
     _corpus_commands(corpora.add_subparsers(title="commands", metavar="COMMAND", required=True), output)
     _fit_command(commands, output)
+    _evidence_command(commands, output)
     _score_command(commands, output)
     return parser
 
@@ -158,13 +160,43 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _evidence_command(commands: Any, output: Parser) -> None:
+    help = "log m(T) = log p(w | T), the evidence for each number of topics, with its error"
+    command = _command(commands, "evidence", [_reading(), output], help, evidence, _show_evidence)
+    command.add_argument("--topics", type=_counts, default="1-6", metavar="T", help="5, 1-6 or 5,10,20")
+    command.add_argument("--alpha", type=_number, default=0.1, metavar="A", help="Dirichlet parameter of documents")
+    command.add_argument("--eta", type=_number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
+    methods = ["annealing", "chib", "harmonic-z", "harmonic-psi"]
+    about = "annealing is the one to trust; the others are there to be compared with"
+    command.add_argument("--method", choices=methods, default="annealing", help=about)
+    about = "of annealing; ais and smc are unbiased, replica-exchange is not"
+    command.add_argument("--path", dest="way", choices=["ais", "replica-exchange", "smc"], default="ais", help=about)
+    about = "steps of the ladder, sweeps of a replica, or kept sweeps"
+    command.add_argument("--sweeps", type=_positive, default=2000, metavar="m", help=about)
+    command.add_argument("--repeats", type=_positive, default=4, metavar="R", help="independent repeats")
+    command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+
+
 def _score_command(commands: Any, output: Parser) -> None:
-    help = "mean log probability of a held-out word, with its Monte Carlo error"
-    score_command = _command(commands, "score", [_reading(), _model(200, 200), output], help, score, _show_table)
-    score_command.add_argument("--method", choices=["completion"], default="completion", help="how words are held out")
-    score_command.add_argument(
-        "--heldout", type=_share, default=0.1, metavar="SHARE", help="half of the words of this last share of documents"
-    )
+    help = "log probability of held-out words or documents, with its Monte Carlo error"
+    score_command = _command(commands, "score", [_reading(), _model(200, 200), output], help, score, _show_score)
+    about = "completion: mean log probability of a held-out word; leave-one-out: of a document given all others"
+    methods = ["completion", "leave-one-out"]
+    score_command.add_argument("--method", choices=methods, default="completion", help=about)
+    completion = score_command.add_argument_group("completion")
+    about = "half of the words of this last share of documents"
+    completion.add_argument("--heldout", type=_share, default=0.1, metavar="SHARE", help=about)
+    group = score_command.add_argument_group("leave-one-out (a chain a document)")
+    about = "leave out k documents, evenly spaced, or those in a list: 0,7,9"
+    group.add_argument("--documents", type=_documents, default="all", metavar="k", help=about)
+    group.add_argument("--thin", type=_positive, default=5, metavar="n", help="every nth kept sweep gives an estimate")
+    group.add_argument("--particles", type=_positive, default=10, metavar="r", help="of left-to-right, an estimate")
+    about = "topics are integrated out given z, or drawn: the same mean, more scatter"
+    group.add_argument("--beta", choices=["integrated", "drawn"], default="integrated", help=about)
+    about = "start all chains from one of so many sweeps on the whole corpus; 0: at random"
+    group.add_argument("--warm-up", type=_count, default=0, metavar="n", help=about)
+    about = "run so many chains at once, each in a process; the results do not depend on it"
+    group.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
 
 
 def _positive(text: str) -> int:
@@ -174,6 +206,17 @@ def _positive(text: str) -> int:
     if value >= 2**31:
         raise argparse.ArgumentTypeError(f"{text} is too large")
     return value
+
+
+def _counts(text: str) -> list[int]:
+    """5, 1-6 or 5,10,20."""
+    counts: list[int] = []
+    for part in text.split(","):
+        low, dash, high = part.partition("-")
+        counts += range(_positive(low), _positive(high) + 1) if dash else [_positive(part)]
+    if not counts:
+        raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
+    return counts
 
 
 def _count(text: str) -> int:
@@ -206,6 +249,13 @@ def _share(text: str) -> float:
     if value > 1:
         raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
     return value
+
+
+def _documents(text: str) -> int | list[int] | None:
+    """How many, or, with a comma, which; None for all."""
+    if text == "all":
+        return None
+    return [_count(part) for part in text.split(",") if part] if "," in text else _positive(text)
 
 
 # -- the commands --------------------------------------------------------------------------------
@@ -317,25 +367,50 @@ def fit(options: argparse.Namespace) -> Result:
     )
 
 
+def evidence(options: argparse.Namespace) -> Result:
+    from bayestopics.evidence.compute import evidence as compute
+    from bayestopics.lda.state import Prior
+
+    prior = Prior(options.alpha, options.eta)
+    work = {"method": options.method, "path": options.way, "sweeps": options.sweeps, "repeats": options.repeats}
+    return compute(_load(options), options.topics, prior, **work, seed=options.seed)
+
+
 def score(options: argparse.Namespace) -> Result:
     import dataclasses
 
-    from bayestopics.predict import completion
-    from bayestopics.seeds import generator
-
     prior = _prior(options)
     corpus = _load(options)
-    result = completion.score(
+    chain = {"sampler": options.sampler, "sweeps": options.sweeps, "burn_in": options.burn_in}
+    by_method = {"completion": _completion, "leave-one-out": _leave_one_out}
+    return dataclasses.asdict(by_method[options.method](options, corpus, prior, chain))
+
+
+def _completion(options: argparse.Namespace, corpus: Any, prior: Any, chain: dict[str, Any]) -> Any:
+    from bayestopics.predict.completion import score
+    from bayestopics.seeds import generator
+
+    documents = max(1, round(options.heldout * corpus.document_count))
+    rng = generator(options.seed, "score/completion")
+    return score(corpus, options.topics, prior, **chain, documents=documents, rng=rng)
+
+
+def _leave_one_out(options: argparse.Namespace, corpus: Any, prior: Any, chain: dict[str, Any]) -> Any:
+    from bayestopics.predict.leave_one_out import score
+
+    return score(
         corpus,
         options.topics,
         prior,
-        sampler=options.sampler,
-        sweeps=options.sweeps,
-        burn_in=options.burn_in,
-        documents=max(1, round(options.heldout * corpus.document_count)),
-        rng=generator(options.seed, "score/completion"),
+        **chain,
+        thin=options.thin,
+        particles=options.particles,
+        beta=options.beta,
+        warm_up=options.warm_up,
+        documents=options.documents,
+        seed=options.seed,
+        workers=options.workers,
     )
-    return dataclasses.asdict(result)
 
 
 # -- for people ----------------------------------------------------------------------------------
@@ -346,9 +421,22 @@ def _show_table(result: Result) -> str:
     return "\n".join(f"{key.replace('_', ' '):{width}}  {value}" for key, value in result.items())
 
 
+def _show_score(result: Result) -> str:
+    """Without the table of the documents, which may be long."""
+    return _show_table({key: value for key, value in result.items() if key != "documents"})
+
+
 def _show_list(result: Result) -> str:
     rows = [f"{name:24} {row['where'] or 'out of reach':14} {row['title']}" for name, row in result.items()]
     return "\n".join(rows)
+
+
+def _show_evidence(result: Result) -> str:
+    lines = ["topics   log evidence   standard error"]
+    for topics, value, error in zip(result["topics"], result["log_evidence"], result["standard_error"], strict=True):
+        lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
+    lines += ["", *(f"warning: {warning}" for warning in result["warnings"])]
+    return "\n".join(lines).rstrip()
 
 
 def _show_fit(result: Result) -> str:
