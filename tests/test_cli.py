@@ -178,9 +178,20 @@ def test_evidence(tiny: Path, capsys: Capture) -> None:
     assert len(found["log_estimates"][0]) == 3
     assert found["standard_error"][0] == pytest.approx(0, abs=1e-9)  # one topic is a closed form
     assert found == answer(capsys, "evidence", tiny, *work)
+    assert answer(capsys, "evidence", tiny, *work, "--method", "pseudo-marginal")["unbiased"]
     for rival in ("chib", "harmonic-z", "harmonic-psi"):
         assert "compared" in answer(capsys, "evidence", tiny, *work, "--method", rival)["warnings"][-1]
     assert answer(capsys, "evidence", tiny, "--repeats", 1, "--sweeps", 4)["standard_error"][0] is None
+
+
+def test_topics(tiny: Path, capsys: Capture) -> None:
+    work = ["--max", 4, "--start", "1,4", "--inner", 3, "--iterations", 200, "--burn-in", 20, "--alpha", 0.4]
+    found = answer(capsys, "topics", tiny, *work, "--workers", 1)
+    assert sum(found["posterior"].values()) == pytest.approx(1)
+    assert str(found["mode"]) in found["posterior"]
+    assert {"acceptance_rate", "longest_stay", "log_estimate_sd", "warnings"} <= set(found)
+    assert found == answer(capsys, "topics", tiny, *work, "--workers", 2)
+    assert answer(capsys, "topics", tiny, *work[2:], "--max", 0, "--prior", "poisson:2", "--workers", 1)["mode"] >= 1
 
 
 def test_score(tiny: Path, capsys: Capture) -> None:

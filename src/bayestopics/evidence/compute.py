@@ -12,6 +12,7 @@ from bayestopics.evidence.annealing import PILOT_STEPS, anneal, ladder_from, pil
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.estimate import combine
 from bayestopics.evidence.harmonic import harmonic
+from bayestopics.evidence.pseudo_marginal import estimate
 from bayestopics.evidence.replica_exchange import exchange
 from bayestopics.evidence.smc import smc
 from bayestopics.lda.state import Prior
@@ -20,7 +21,7 @@ from bayestopics.seeds import generator
 
 LEVELS = 30  # of replica exchange
 PARTICLES = 10  # of sequential Monte Carlo
-METHODS = ("annealing", "harmonic-z", "harmonic-psi", "chib")
+METHODS = ("annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi")
 PATHS = ("ais", "replica-exchange", "smc")
 
 One = Callable[[Corpus, int, Prior, int, np.random.Generator], float]  # corpus, topics, prior, sweeps, rng
@@ -57,15 +58,20 @@ def _chib(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random
     return chib(corpus, topics, prior, sweeps=sweeps, pilot=max(1, sweeps // 3), rng=rng).log_evidence
 
 
+def _pseudo_marginal(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    return estimate(corpus, topics, prior, inner=sweeps, rng=rng).log_estimate
+
+
 ESTIMATORS: dict[str, One] = {
     "ais": _ais,
     "replica-exchange": _exchange,
     "smc": _smc,
+    "pseudo-marginal": _pseudo_marginal,
     "harmonic-z": _harmonic_z,
     "harmonic-psi": _harmonic_psi,
     "chib": _chib,
 }
-UNBIASED = ("ais", "smc")
+UNBIASED = ("ais", "smc", "pseudo-marginal")
 NOT_TO_BE_TRUSTED = ("harmonic-z", "harmonic-psi", "chib")
 
 

@@ -8,20 +8,14 @@ beta given z in place of a draw would not do: it is another model.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
 
-import numba
 import numpy as np
 from tqdm import tqdm
 
+from bayestopics import processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.parameters import log_gamma_draws
@@ -132,6 +126,13 @@ def choose(corpus: Corpus, documents: int | Sequence[int] | None) -> np.ndarray:
     if not np.any(corpus.document_lengths[chosen]):
         raise InputError("the documents to leave out have no words")
     return chosen
+
+
+def _in_processes(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[tuple[int, np.ndarray]]:
+    with processes.pool(workers, plan) as submit:
+        futures = {submit(log_estimates, d): d for d in documents}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
 
 # -- one document ----------------------------------------------------------------------------------
@@ -254,53 +255,3 @@ def lag_one_correlation(batches: Iterable[np.ndarray]) -> float:
     centred = np.array([logs - logs.mean() for logs in batches])
     variance = np.sum(centred[:, :-1] ** 2 + centred[:, 1:] ** 2) / 2
     return float(np.sum(centred[:, :-1] * centred[:, 1:]) / variance) if variance > 0 else 0.0
-
-
-# -- several processes: none outlives its parent, whose end closes the other end of a pipe, the lifeline ---------------
-
-_plan: Plan | None = None  # in a worker
-
-
-def _in_processes(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[tuple[int, np.ndarray]]:
-    context = multiprocessing.get_context("spawn")  # a fork would copy numba's threads in any state
-    lifeline, end = context.Pipe(duplex=False)
-    threads = max(1, numba.get_num_threads() // workers)
-    lean = replace(plan, corpus=replace(plan.corpus))  # without the counts that it has cached
-    pool = ProcessPoolExecutor(workers, context, _start_worker, (lifeline, lean, threads))
-    try:
-        with lifeline, end, pool:
-            try:
-                futures = _submit(pool, documents)
-                for future in as_completed(futures):
-                    yield futures[future], future.result()
-            except BaseException:
-                end.close()
-                raise
-    except BrokenProcessPool:
-        raise InputError("a worker process died, perhaps for want of memory: fewer workers need less") from None
-
-
-def _submit(pool: ProcessPoolExecutor, documents: Sequence[int]) -> dict[Future, int]:
-    """This starts the workers. They inherit that SIGINT is blocked: Ctrl-C is for their parent, which ends them."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        return {pool.submit(_run_in_worker, d): d for d in documents}
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start_worker(lifeline: Connection, plan: Plan, threads: int) -> None:
-    global _plan
-    _plan = replace(plan, corpus=replace(plan.corpus))  # pickling forgets that tokens are read-only
-    numba.set_num_threads(threads)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-
-
-def _end_with(lifeline: Connection) -> None:
-    lifeline.poll(None)  # nothing is ever sent: it returns when the other end is closed
-    os._exit(1)
-
-
-def _run_in_worker(document: int) -> np.ndarray:
-    assert _plan is not None
-    return log_estimates(_plan, document)
