@@ -67,8 +67,9 @@ def draw_mixing(records: list[Record], scale: str) -> Figure:
     axes[0, 0].set(title=f"{records[0].run.corpus}, {model['topics']} topics", ylabel="log p(w, z) (nats)")
     axes[1, 0].set(xlabel="sweep", ylabel="perplexity of held-out words")
     axes[1, 1].set(xlabel="seconds of sampling")
+    seconds = [np.sum(record.tables["timing"]["seconds"][: len(record.trace) // 20]) for record in records]
     for axis in axes[:, 1]:
-        axis.set_xscale("log")
+        axis.set(xscale="log", xlim=(min(seconds), None))  # the first twentieth leaves the picture
     axes[0, 0].ticklabel_format(axis="y", style="plain", useOffset=False)
     axes[0, 1].legend(loc="lower right", fontsize=9)
     label_scale(figure, scale)
