@@ -168,6 +168,10 @@ def draw_times(records: list[Record], scale: str) -> Figure:
         lower.set(title="as a ratio to single-site", xscale="log", yscale="log", xlabel="topics")
         lower.axhline(1, color="black", linewidth=0.8)
         lower.set_xticks(seconds.index, [str(topics) for topics in seconds.index])
+        ratios = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16]
+        limits = lower.get_ylim()
+        lower.set_yticks(ratios, [f"{ratio:g}" for ratio in ratios])
+        lower.set_ylim(limits)
         lower.minorticks_off()
     axes[0, -1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9)
     label_scale(figure, scale)
