@@ -283,7 +283,7 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("corpus simulate", "required: --out"),
         ("corpus", "required: COMMAND"),
         ("", "required: COMMAND"),
-        ("evidence", "invalid choice: 'evidence'"),
+        ("evidences", "invalid choice: 'evidences'"),
     ],
 )
 def test_bad_arguments(tiny: Path, tmp_path: Path, capsys: Capture, arguments: str, fault: str) -> None:

@@ -170,6 +170,30 @@ def test_fit_of_one_sweep_and_one_topic(tiny: Path, capsys: Capture) -> None:
     assert (len(result["log_joint"]), result["rhat"], result["effective_sample_size"]) == (1, None, None)
 
 
+def test_evidence(tiny: Path, capsys: Capture) -> None:
+    work = ["--topics", "1-2,4", "--sweeps", 30, "--repeats", 3, "--alpha", 0.4, "--eta", 0.3]
+    found = answer(capsys, "evidence", tiny, *work)
+    assert found["topics"] == [1, 2, 4]
+    assert [len(found[key]) for key in ("log_evidence", "standard_error", "log_estimates")] == [3, 3, 3]
+    assert len(found["log_estimates"][0]) == 3
+    assert found["standard_error"][0] == pytest.approx(0, abs=1e-9)  # one topic is a closed form
+    assert found == answer(capsys, "evidence", tiny, *work)
+    assert answer(capsys, "evidence", tiny, *work, "--method", "pseudo-marginal")["unbiased"]
+    for rival in ("chib", "harmonic-z", "harmonic-psi"):
+        assert "compared" in answer(capsys, "evidence", tiny, *work, "--method", rival)["warnings"][-1]
+    assert answer(capsys, "evidence", tiny, "--repeats", 1, "--sweeps", 4)["standard_error"][0] is None
+
+
+def test_topics(tiny: Path, capsys: Capture) -> None:
+    work = ["--max", 4, "--start", "1,4", "--inner", 3, "--iterations", 200, "--burn-in", 20, "--alpha", 0.4]
+    found = answer(capsys, "topics", tiny, *work, "--workers", 1)
+    assert sum(found["posterior"].values()) == pytest.approx(1)
+    assert str(found["mode"]) in found["posterior"]
+    assert {"acceptance_rate", "longest_stay", "log_estimate_sd", "warnings"} <= set(found)
+    assert found == answer(capsys, "topics", tiny, *work, "--workers", 2)
+    assert answer(capsys, "topics", tiny, *work[2:], "--max", 0, "--prior", "poisson:2", "--workers", 1)["mode"] >= 1
+
+
 def test_score(tiny: Path, capsys: Capture) -> None:
     options = ["score", tiny, *SHORT, "--heldout", 0.5]
     first = answer(capsys, *options, "--seed", 5)
@@ -189,7 +213,9 @@ def test_for_people(tiny: Path, capsys: Capture) -> None:
         assert err == ""
 
 
-@pytest.mark.parametrize("command", ["", "corpus", "corpus info", "corpus simulate", "corpus convert", "fit", "score"])
+@pytest.mark.parametrize(
+    "command", ["", "corpus", "corpus info", "corpus simulate", "corpus convert", "fit", "evidence", "score"]
+)
 def test_help(capsys: Capture, command: str) -> None:
     with pytest.raises(SystemExit) as caught:
         main([*command.split(), "--help"])

@@ -10,10 +10,21 @@ if TYPE_CHECKING:
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
     from bayestopics.lda.state import Prior
     from bayestopics.predict.completion import score
+    from bayestopics.runs.export import to_arviz, to_pyldavis
     from bayestopics.runs.fit import fit
 
 __version__ = "0.1.0"
-__all__ = ["Corpus", "Prior", "Pruning", "fit", "read_corpus", "score", "write_corpus"]
+__all__ = [
+    "Corpus",
+    "Prior",
+    "Pruning",
+    "fit",
+    "read_corpus",
+    "score",
+    "to_arviz",
+    "to_pyldavis",
+    "write_corpus",
+]
 
 _HOMES = {
     "Corpus": "bayestopics.corpus",
@@ -23,6 +34,8 @@ _HOMES = {
     "Prior": "bayestopics.lda.state",
     "score": "bayestopics.predict.completion",
     "fit": "bayestopics.runs.fit",
+    "to_arviz": "bayestopics.runs.export",
+    "to_pyldavis": "bayestopics.runs.export",
 }
 
 

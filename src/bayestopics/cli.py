@@ -4,46 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from bayestopics import __version__
+from bayestopics.arguments import build_parser
 from bayestopics.problems import InputError
 
 Result = dict[str, Any]
-
-DESCRIPTION = """\
-Bayesian topic models: which sampler, how well does it predict - each answer with its error.
-
-  bayestopics corpus info my.ldac                  what is in a corpus, and is it readable?
-  bayestopics fit my.ldac --topics 20 --out out    topics, and a run record in the folder `out`
-  bayestopics score my.ldac --topics 20            how well does the model predict held-out words?
-
-PATH is a registered corpus (`bayestopics corpus list`), or a file of your own:
-  x.ldac               LDA-C, terms in x.ldac.vocab or x.vocab
-  docword.x.txt[.gz]   UCI bag of words, terms in vocab.x.txt
-  x.mtx                Matrix Market, documents x terms, terms in x.mtx.vocab
-  x.npz                a scipy sparse matrix, or what `corpus convert` wrote
-  x.tsv, or a folder   texts: a line, or a file, a document
-"""
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, with errors in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message} (see `{self.prog} --help`)")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = build_parser().parse_args(arguments)
-        result = options.run(options)
-        print(_json(result) if options.json else options.show(result), flush=True)
+        run, show = COMMANDS[options.command]
+        result = run(options)
+        print(_json(result) if options.json else show(result), flush=True)
         for note in options.notes:
             _say(f"note: {note}")
         return 0
@@ -71,141 +49,6 @@ def _say(message: str, code: int = 0) -> int:
     """One line on standard error, whatever a file name or a library puts into the message."""
     print("bayestopics: " + " ".join(message.splitlines()), file=sys.stderr)
     return code
-
-
-# -- the parser ----------------------------------------------------------------------------------
-
-
-def build_parser() -> Parser:
-    parser = Parser(prog="bayestopics", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"bayestopics {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    output = Parser(add_help=False)
-    output.add_argument("--json", action="store_true", help="print one JSON object on standard output")
-    corpora = commands.add_parser("corpus", help="look at, simulate, convert and list corpora")
-    _corpus_commands(corpora.add_subparsers(title="commands", metavar="COMMAND", required=True), output)
-    _fit_command(commands, output)
-    _score_command(commands, output)
-    return parser
-
-
-def _command(commands: Any, name: str, parents: list[Parser], help: str, run: Callable, show: Callable) -> Parser:
-    command: Parser = commands.add_parser(
-        name, help=help, description=help, parents=parents, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
-    command.set_defaults(run=run, show=show, notes=[])
-    return command
-
-
-def _reading() -> Parser:
-    """PATH, and how to read it."""
-    parent = Parser(add_help=False)
-    parent.add_argument("path", metavar="PATH", help="a registered corpus, a file or a folder (see bayestopics --help)")
-    group = parent.add_argument_group("reading")
-    group.add_argument("--terms", type=_positive, metavar="V", help="number of terms, where no vocabulary says it")
-    texts = parent.add_argument_group("texts (a TSV or a folder)")
-    texts.add_argument("--stop-words", default="english", help="english, none, or a file with a word a line")
-    texts.add_argument("--min-documents", type=_positive, default=1, help="keep terms in at least so many documents")
-    texts.add_argument("--max-fraction", type=float, default=1.0, help="keep terms in at most this share of documents")
-    texts.add_argument("--min-count", type=_positive, default=1, help="keep terms that occur at least so often")
-    texts.add_argument("--encoding", default="utf-8", help="of the texts")
-    return parent
-
-
-def _model(sweeps: int, burn_in: int) -> Parser:
-    parent = Parser(add_help=False)
-    group = parent.add_argument_group("model and chain")
-    group.add_argument("--topics", type=_positive, default=10, metavar="T", help="number of topics")
-    group.add_argument("--alpha", type=_alpha, default=0.1, metavar="A", help="a number, or T numbers: 0.1,0.2,...")
-    group.add_argument("--eta", type=_number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
-    group.add_argument("--sampler", default="single-site", metavar="NAME", help="which sampler")
-    group.add_argument("--sweeps", type=_positive, default=sweeps, metavar="n", help="sweeps kept, after the burn-in")
-    group.add_argument("--burn-in", type=_count, default=burn_in, metavar="b", help="sweeps dropped first")
-    group.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
-    return parent
-
-
-def _corpus_commands(commands: Any, output: Parser) -> None:
-    info = "documents, terms, tokens and fingerprint of a corpus"
-    _command(commands, "info", [_reading(), output], info, corpus_info, _show_table)
-    simulate = _command(commands, "simulate", [output], "draw a corpus from LDA", corpus_simulate, _show_table)
-    simulate.add_argument("--documents", type=_positive, default=100, metavar="D", help="number of documents")
-    simulate.add_argument("--length", type=_positive, default=100, metavar="n", help="words a document")
-    simulate.add_argument("--poisson", action="store_true", help="lengths are Poisson with that mean")
-    simulate.add_argument("--terms", type=_positive, default=100, metavar="V", help="number of terms")
-    simulate.add_argument("--topics", type=_positive, default=10, metavar="T", help="number of topics")
-    simulate.add_argument("--alpha", type=_alpha, default=0.1, metavar="A", help="a number, or T numbers")
-    simulate.add_argument("--eta", type=_number, default=0.1, metavar="E", help="Dirichlet parameter of the topics")
-    simulate.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
-    simulate.add_argument("--out", required=True, metavar="FILE.ldac", help="also FILE.ldac.vocab, FILE.truth.npz")
-    about = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
-    convert = _command(commands, "convert", [_reading(), output], about, corpus_convert, _show_table)
-    convert.add_argument("out", metavar="OUT", help="the file to write; its name tells the format")
-    _command(commands, "list", [output], "the registered corpora, and where they are", corpus_list, _show_list)
-
-
-def _fit_command(commands: Any, output: Parser) -> None:
-    help = "run a sampler: the log joint of every kept sweep, and the topics"
-    fit_command = _command(commands, "fit", [_reading(), _model(500, 500), output], help, fit, _show_fit)
-    fit_command.add_argument("--chains", type=_positive, default=1, metavar="c", help="independent chains")
-    about = "run so many chains at once, each in a process; the results do not depend on it"
-    fit_command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
-    fit_command.add_argument("--out", metavar="DIR", help="a folder for the run record, topics included")
-
-
-def _cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _score_command(commands: Any, output: Parser) -> None:
-    help = "mean log probability of a held-out word, with its Monte Carlo error"
-    score_command = _command(commands, "score", [_reading(), _model(200, 200), output], help, score, _show_table)
-    score_command.add_argument("--method", choices=["completion"], default="completion", help="how words are held out")
-    score_command.add_argument(
-        "--heldout", type=_share, default=0.1, metavar="SHARE", help="half of the words of this last share of documents"
-    )
-
-
-def _positive(text: str) -> int:
-    value = _count(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    if value >= 2**31:
-        raise argparse.ArgumentTypeError(f"{text} is too large")
-    return value
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not math.isfinite(value) or value <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is not positive and finite")
-    return value
-
-
-def _alpha(text: str) -> float | tuple[float, ...]:
-    values = tuple(_number(part) for part in text.split(","))
-    return values[0] if len(values) == 1 else values
-
-
-def _share(text: str) -> float:
-    value = _number(text)
-    if value > 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a share between 0 and 1")
-    return value
 
 
 # -- the commands --------------------------------------------------------------------------------
@@ -317,25 +160,73 @@ def fit(options: argparse.Namespace) -> Result:
     )
 
 
+def evidence(options: argparse.Namespace) -> Result:
+    from bayestopics.evidence.compute import evidence as compute
+    from bayestopics.lda.state import Prior
+
+    prior = Prior(options.alpha, options.eta)
+    work = {"method": options.method, "path": options.way, "sweeps": options.sweeps, "repeats": options.repeats}
+    return compute(_load(options), options.topics, prior, **work, seed=options.seed)
+
+
+def topics(options: argparse.Namespace) -> Result:
+    from bayestopics.evidence.pmmh import pmmh
+    from bayestopics.evidence.topic_prior import TopicPrior
+    from bayestopics.lda.state import Prior
+
+    on_topics = TopicPrior.parse(options.prior, options.min, options.max or None)
+    found = pmmh(
+        _load(options),
+        Prior(options.alpha, options.eta),
+        topics=on_topics,
+        starts=options.start,
+        inner=options.inner,
+        iterations=options.iterations,
+        burn_in=options.burn_in,
+        seed=options.seed,
+        sampler=options.sampler,
+        z_start=options.z_start,
+        workers=options.workers,
+    )
+    keys = ["posterior", "mode", "acceptance_rate", "longest_stay", "log_estimate_sd", "rhat", "total_variation"]
+    return {key: getattr(found, key) for key in [*keys, "warnings"]}
+
+
 def score(options: argparse.Namespace) -> Result:
     import dataclasses
 
-    from bayestopics.predict import completion
-    from bayestopics.seeds import generator
-
     prior = _prior(options)
     corpus = _load(options)
-    result = completion.score(
+    chain = {"sampler": options.sampler, "sweeps": options.sweeps, "burn_in": options.burn_in}
+    by_method = {"completion": _completion, "leave-one-out": _leave_one_out}
+    return dataclasses.asdict(by_method[options.method](options, corpus, prior, chain))
+
+
+def _completion(options: argparse.Namespace, corpus: Any, prior: Any, chain: dict[str, Any]) -> Any:
+    from bayestopics.predict.completion import score
+    from bayestopics.seeds import generator
+
+    documents = max(1, round(options.heldout * corpus.document_count))
+    rng = generator(options.seed, "score/completion")
+    return score(corpus, options.topics, prior, **chain, documents=documents, rng=rng)
+
+
+def _leave_one_out(options: argparse.Namespace, corpus: Any, prior: Any, chain: dict[str, Any]) -> Any:
+    from bayestopics.predict.leave_one_out import score
+
+    return score(
         corpus,
         options.topics,
         prior,
-        sampler=options.sampler,
-        sweeps=options.sweeps,
-        burn_in=options.burn_in,
-        documents=max(1, round(options.heldout * corpus.document_count)),
-        rng=generator(options.seed, "score/completion"),
+        **chain,
+        thin=options.thin,
+        particles=options.particles,
+        beta=options.beta,
+        warm_up=options.warm_up,
+        documents=options.documents,
+        seed=options.seed,
+        workers=options.workers,
     )
-    return dataclasses.asdict(result)
 
 
 # -- for people ----------------------------------------------------------------------------------
@@ -346,15 +237,46 @@ def _show_table(result: Result) -> str:
     return "\n".join(f"{key.replace('_', ' '):{width}}  {value}" for key, value in result.items())
 
 
+def _show_score(result: Result) -> str:
+    """Without the table of the documents, which may be long."""
+    return _show_table({key: value for key, value in result.items() if key != "documents"})
+
+
 def _show_list(result: Result) -> str:
     rows = [f"{name:24} {row['where'] or 'out of reach':14} {row['title']}" for name, row in result.items()]
     return "\n".join(rows)
+
+
+def _show_evidence(result: Result) -> str:
+    lines = ["topics   log evidence   standard error"]
+    for topics, value, error in zip(result["topics"], result["log_evidence"], result["standard_error"], strict=True):
+        lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
+    lines += ["", *(f"warning: {warning}" for warning in result["warnings"])]
+    return "\n".join(lines).rstrip()
+
+
+def _show_topics(result: Result) -> str:
+    lines = [f"{topics:6} topics  {share:7.2%}" for topics, share in sorted(result["posterior"].items())]
+    rest = {key: value for key, value in result.items() if key not in ("posterior", "warnings")}
+    return "\n".join([*lines, "", _show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
 
 
 def _show_fit(result: Result) -> str:
     lines = [f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in result["topics"]]
     summary = {key: value for key, value in result.items() if key not in ("log_joint", "topics")}
     return "\n".join([*lines, "", _show_table(summary)])
+
+
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], Result], Callable[[Result], str]]] = {
+    "info": (corpus_info, _show_table),
+    "simulate": (corpus_simulate, _show_table),
+    "convert": (corpus_convert, _show_table),
+    "list": (corpus_list, _show_list),
+    "fit": (fit, _show_fit),
+    "evidence": (evidence, _show_evidence),
+    "topics": (topics, _show_topics),
+    "score": (score, _show_score),
+}
 
 
 if __name__ == "__main__":

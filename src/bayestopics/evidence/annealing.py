@@ -1,0 +1,77 @@
+"""Annealed importance sampling of the evidence (Neal 2001), along p(z) p(w | z)^b from b = 0 to b = 1.
+
+Each run starts from an exact draw of the prior, takes one Gibbs sweep at every b of a ladder, and ends with a weight
+whose expectation is m(T), whatever the ladder: a longer ladder has a smaller variance. Backward, from a z that is an
+exact draw of the posterior (on simulated corpora: the z that generated them), the expectation is 1 / m(T), so that the
+two sandwich log m(T).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.tempered import Tempered, draw_prior
+from bayestopics.lda.state import Prior, State
+from bayestopics.problems import InputError
+
+PILOT_STEPS = 200
+
+
+def first_ladder(steps: int) -> np.ndarray:
+    """0 = b_0 < ... < b_steps = 1, dense near 0, where log p(w | z) rises fastest."""
+    return np.linspace(0.0, 1.0, steps + 1) ** 4
+
+
+def pilot(
+    corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator, steps: int = PILOT_STEPS
+) -> tuple[np.ndarray, np.ndarray]:
+    """(b, log p(w | z) after a sweep at b) along a short run."""
+    ladder = first_ladder(steps)
+    tempered = Tempered(draw_prior(corpus, topics, prior, rng))
+    return ladder, np.array([tempered.log_likelihood, *(tempered.sweep(b, rng) for b in ladder[1:])])
+
+
+def ladder_from(b: np.ndarray, log_likelihood: np.ndarray, steps: int) -> np.ndarray:
+    """A ladder whose steps all add the same variance to the log-weight, as far as a pilot run can tell.
+
+    A step db adds db^2 Var_b[log p(w | z)], and that variance is the slope of E_b[log p(w | z)]; so steps are equal
+    in the integral of sqrt(dL db). L is made to rise with b, as its expectation does.
+    """
+    rising = np.maximum.accumulate(log_likelihood)
+    gain = np.diff(rising) + 1e-3 * np.ptp(rising) / len(b) + 1e-12  # no stretch is left without steps
+    length = np.concatenate([[0.0], np.cumsum(np.sqrt(gain * np.diff(b)))])
+    ladder = np.interp(np.linspace(0.0, length[-1], steps + 1), length, b)
+    ladder[0], ladder[-1] = 0.0, 1.0
+    return ladder
+
+
+def anneal(corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T), from the prior."""
+    check_ladder(ladder)
+    tempered = Tempered(draw_prior(corpus, topics, prior, rng))
+    log_weight = 0.0
+    for step in tqdm(range(len(ladder) - 1), desc=f"annealing, T={topics}", unit="step", disable=None, leave=False):
+        log_weight += (ladder[step + 1] - ladder[step]) * tempered.log_likelihood
+        if ladder[step + 1] < 1.0:
+            tempered.sweep(ladder[step + 1], rng)
+    return float(log_weight)
+
+
+def anneal_backward(state: State, ladder: np.ndarray, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T) from above: minus the log of an estimate of 1 / m(T). `state` must be a draw of
+    the posterior; it is not changed."""
+    check_ladder(ladder)
+    tempered = Tempered(state.copy())
+    log_weight = 0.0
+    for step in range(len(ladder) - 1, 0, -1):
+        log_weight += (ladder[step] - ladder[step - 1]) * tempered.log_likelihood
+        if ladder[step - 1] > 0.0:
+            tempered.sweep(ladder[step - 1], rng)
+    return float(log_weight)
+
+
+def check_ladder(ladder: np.ndarray) -> None:
+    if len(ladder) < 2 or ladder[0] != 0 or ladder[-1] != 1 or np.any(np.diff(ladder) < 0):
+        raise InputError("a ladder must rise from 0 to 1")

@@ -1,0 +1,43 @@
+"""What every estimator of the evidence m(T) = p(w | T, alpha, eta) returns, and how its error is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+LARGE_ERROR = 1.0  # nats: beyond, an average of estimates is ruled by the largest of them
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """log m(T), from independent repeats."""
+
+    log_evidence: float  # log of the mean of the repeats' estimates
+    standard_error: float | None  # None for one repeat
+    log_estimates: list[float]
+    unbiased: bool  # each exp(log estimate) has expectation m(T); then its log lies below log m(T) on average
+    warnings: list[str] = field(default_factory=list)
+
+
+def combine(log_estimates: np.ndarray, *, unbiased: bool = True) -> Evidence:
+    """The log of the mean, and an error that does not lie.
+
+    By the delta method the error of the log of a mean is s / sqrt(R), s being the standard deviation of the
+    log-estimates, if s is small. If it is not, the mean is ruled by a few repeats, and the delta method never says
+    more than about one nat however wrong it is: then the error is s itself.
+    """
+    values = np.asarray(log_estimates, dtype=float)
+    highest = values.max()
+    weights = np.exp(values - highest)
+    log_evidence = float(highest + np.log(weights.mean()))
+    if len(values) == 1:
+        return Evidence(log_evidence, None, values.tolist(), unbiased, ["one repeat: its error is unknown"])
+    spread = float(values.std(ddof=1))
+    error = spread / np.sqrt(len(values)) if spread < LARGE_ERROR else spread
+    doubts = []
+    if error > LARGE_ERROR:
+        doubts.append(f"the repeats scatter by {spread:.1f} nats: more steps are needed, not more repeats")
+    if (share := weights.max() / weights.sum()) > 0.5 and len(values) > 2:
+        doubts.append(f"one repeat of {len(values)} carries {share:.0%} of the weight")
+    return Evidence(log_evidence, error, values.tolist(), unbiased, doubts)

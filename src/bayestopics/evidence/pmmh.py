@@ -1,0 +1,423 @@
+"""Pseudo-marginal Metropolis-Hastings over the number of topics [Chen & Doss, section 4.2].
+
+T moves by one up or down, and m(T) is replaced by an unbiased estimate (4.9). The estimate of the current T is kept
+until a proposal is accepted, never made anew. Then the law of T converges to its posterior for every number of inner
+sweeps, and so does that of (T, z).
+
+The estimates know nothing of the chain, so they can be made ahead: the k-th estimate for T in a chain has a generator
+of its own, each is used once, and one that was made in vain waits for the next visit to its T. What the chain does is
+the same, bit for bit, for any number of workers.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations, count
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics import processes
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.pseudo_marginal import Estimates, warm
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.state import Prior
+from bayestopics.problems import InputError
+from bayestopics.seeds import generator
+
+FRESH = 20  # estimates at the mode, for their standard deviation
+# when a chain cannot be trusted
+LARGEST_SD = 3.0  # nats; theory wants 1 to 2 (Doucet et al. 2015, Sherlock et al. 2015)
+LEAST_ACCEPTANCE = 0.01
+LONGEST_STAY = 0.1  # of the chain
+LARGEST_RHAT = 1.01  # Vehtari et al. 2021
+LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
+FRESH_STREAM = -1  # in the place of a chain's number
+RECENT = 100  # steps, from which the acceptance of the next is foretold
+LEAST_LIKELY = 1e-3  # estimates that are needed with less probability are not made ahead
+
+
+# -- the walk over T ------------------------------------------------------------------------------------
+
+
+def propose(prior: TopicPrior, topics: int, uniform: float) -> int:
+    """One up or down with probability 1/2 each; at an end of the range there is one way only."""
+    if topics == prior.low:
+        return topics + 1
+    if topics == prior.high:
+        return topics - 1
+    return topics + 1 if uniform < 0.5 else topics - 1
+
+
+def log_proposal(prior: TopicPrior, topics: int) -> float:
+    """log q(T, T +- 1): the boundary correction of (4.5) is the difference of two of these."""
+    return 0.0 if topics in (prior.low, prior.high) else -math.log(2)
+
+
+# -- a chain -------------------------------------------------------------------------------------------
+
+Key = tuple[int, int, int]  # chain, T, number of the estimate
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an estimate leaves behind."""
+
+    log_estimate: float
+    assignments: np.ndarray | None  # in the smallest integers that hold them; None if nobody looks
+
+
+class Observer(Protocol):
+    """Looks at every kept state; pickled with the checkpoint. Steps of a chain come in turn, chains in any order."""
+
+    def observe(self, chain: int, step: int, topics: int, assignments: np.ndarray) -> None: ...
+
+
+class Checkpoint(Protocol):
+    """`runs.checkpoint.Checkpoint`."""
+
+    def load(self) -> Any | None: ...
+    def due(self) -> bool: ...
+    def save(self, state: Any) -> None: ...
+
+
+@dataclass
+class Chain:
+    """One chain over T. The uniforms of its proposals and acceptances are known beforehand."""
+
+    number: int
+    prior: TopicPrior
+    start: int
+    uniforms: np.ndarray  # float64[iterations, 2]
+    current: Made | None = None  # the estimate that stands; None before the first
+    topics: int = 0
+    used: dict[int, int] = field(default_factory=dict)  # estimates used for each T
+    rows: list[tuple[int, float, int, float, bool]] = field(default_factory=list)
+
+    @property
+    def finished(self) -> bool:
+        return self.current is not None and len(self.rows) == len(self.uniforms)
+
+    def needs(self) -> Key:
+        """The estimate without which it cannot go on."""
+        topics = self.start if self.current is None else self._proposal(len(self.rows), self.topics)
+        return self.number, topics, self.used.get(topics, 0)
+
+    def advance(self, made: Made) -> None:
+        """One step, with the estimate that it needs."""
+        _, proposed, number = self.needs()
+        self.used[proposed] = number + 1
+        if self.current is None:
+            self.topics, self.current = proposed, made
+            return
+        accepted = self._accepts(len(self.rows), self.topics, self.current, proposed, made)
+        if accepted:
+            self.topics, self.current = proposed, made
+        self.rows.append((self.topics, self.current.log_estimate, proposed, made.log_estimate, accepted))
+
+    def _proposal(self, step: int, topics: int) -> int:
+        return propose(self.prior, topics, self.uniforms[step, 0])
+
+    def _accepts(self, step: int, topics: int, current: Made, proposed: int, made: Made) -> bool:
+        log_ratio = (  # (4.5)
+            made.log_estimate
+            + self.prior.log_density(proposed)
+            + log_proposal(self.prior, proposed)
+            - current.log_estimate
+            - self.prior.log_density(topics)
+            - log_proposal(self.prior, topics)
+        )
+        return math.log1p(-self.uniforms[step, 1]) < log_ratio
+
+    def ahead(self, made: dict[Key, Made]) -> Iterator[tuple[float, Key]]:
+        """(-probability, key) of the estimates that it will need, most likely first; the first is certain.
+
+        A walk over the tree of what may happen. Once T is known, so is the proposal. Whether it is accepted is known
+        where both estimates are there; where not, it is as likely as it was lately.
+        """
+        yield -1.0, self.needs()
+        recent = self.rows[-RECENT:]
+        acceptance = (1 + sum(accepted for *_, accepted in recent)) / (2 + len(recent))
+        order = count()  # of equal probabilities, the first
+        todo: list[tuple[float, int, int, int, Made | None, dict[int, int]]] = []
+        if self.current is not None:
+            todo.append((-1.0, next(order), len(self.rows), self.topics, self.current, {}))
+        while todo:
+            minus, _, step, topics, current, more = heapq.heappop(todo)
+            if step == len(self.uniforms) or -minus < LEAST_LIKELY:
+                continue
+            proposed = self._proposal(step, topics)
+            key = (self.number, proposed, self.used.get(proposed, 0) + more.get(proposed, 0))
+            yield minus, key
+            more = more | {proposed: more.get(proposed, 0) + 1}
+            next_made, chance = made.get(key), acceptance
+            if current is not None and next_made is not None:
+                chance = float(self._accepts(step, topics, current, proposed, next_made))
+            heapq.heappush(todo, (minus * chance, next(order), step + 1, proposed, next_made, more))
+            heapq.heappush(todo, (minus * (1 - chance), next(order), step + 1, topics, current, more))
+
+
+# -- making estimates ----------------------------------------------------------------------------------
+
+
+def _make(estimates: Estimates, keep: bool, key: Key) -> Made:
+    chain, topics, number = key
+    stream = "fresh" if chain == FRESH_STREAM else f"chain-{chain}"
+    result = estimates.make(topics, number, stream)
+    kind = np.min_scalar_type(topics - 1)
+    return Made(result.log_estimate, result.assignments.astype(kind) if keep else None)
+
+
+class _Here:
+    """Makes estimates in this process, one at a time."""
+
+    def __init__(self, estimates: Estimates, keep: bool) -> None:
+        self.made: dict[Key, Made] = {}  # and not yet used
+        self.count = 0
+        self._estimates, self._keep = estimates, keep
+
+    def work(self, wishes: Iterable[Key]) -> None:
+        """Make at least one of the wishes, the first before the others."""
+        key = next(iter(wishes))
+        self.made[key] = _make(self._estimates, self._keep, key)
+        self.count += 1
+
+
+class _Pool:
+    """Makes estimates in several processes."""
+
+    def __init__(self, submit: Callable[..., Future], workers: int) -> None:
+        self.made: dict[Key, Made] = {}
+        self.count = 0
+        self._submit, self._workers = submit, workers
+        self._running: dict[Future, Key] = {}
+
+    def work(self, wishes: Iterable[Key]) -> None:
+        waiting = (key for key in wishes if key not in self.made and key not in self._running.values())
+        # one more than there are workers, so that none waits for this process
+        while len(self._running) <= self._workers and (key := next(waiting, None)) is not None:
+            self._running[self._submit(_make, key)] = key
+        for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+            self.made[self._running.pop(future)] = future.result()
+            self.count += 1
+
+
+@contextmanager
+def _makers(estimates: Estimates, keep: bool, workers: int) -> Iterator[_Here | _Pool]:
+    warm(estimates.sampler)
+    if workers == 1:
+        yield _Here(estimates, keep)
+    else:
+        with processes.pool(workers, estimates, keep) as submit:
+            yield _Pool(submit, workers)
+
+
+# -- the run -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TopicPosterior:
+    """The posterior of T, and whether to believe it. All but the trace is about the steps after the burn-in."""
+
+    trace: pd.DataFrame  # chain, step, topics, log_estimate, proposed, log_estimate_proposed, accepted
+    burn_in: int
+    posterior: dict[int, float]  # over all chains
+    mode: int
+    acceptance_rate: float
+    longest_stay: int  # steps without an acceptance, in any chain
+    log_estimate_sd: float  # of fresh estimates at the mode
+    fresh_log_estimates: np.ndarray
+    rhat: float | None  # of T, between the chains; None for one chain, or where none of them moves
+    total_variation: float | None  # the largest between the posteriors of two chains
+    observer: Observer | None  # as given, or as it was in the checkpoint, and what it saw since
+    warnings: list[str]
+    volatile: dict[str, int]  # estimates that were made (some ahead, in vain), resumptions
+
+
+def pmmh(
+    corpus: Corpus,
+    prior: Prior,
+    *,
+    topics: TopicPrior,
+    starts: Sequence[int],
+    inner: int = 50,
+    iterations: int = 1000,
+    burn_in: int = 0,
+    seed: int = 0,
+    sampler: str = "sparse",
+    z_start: str = "uniform",
+    pilot_sweeps: int = 200,
+    choose: str = "weighted",
+    workers: int = 1,
+    fresh: int = FRESH,
+    observer: Observer | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> TopicPosterior:
+    """One chain from each of `starts`: `burn_in` steps, then `iterations` that are kept.
+
+    The caller removes the checkpoint once its record is written. With `workers` > 1 a script needs the usual
+    `if __name__ == "__main__":`, because each process imports it.
+    """
+    _check(prior, topics, starts, iterations, burn_in, workers, fresh)
+    estimates = Estimates(corpus, prior, inner, seed, sampler, z_start, pilot_sweeps, choose)
+    saved = checkpoint.load() if checkpoint else None
+    if saved is None:
+        chains = [_new_chain(number, start, topics, burn_in + iterations, seed) for number, start in enumerate(starts)]
+        resumed = 0
+    else:
+        chains, observer, resumed = saved[0], saved[1], saved[2] + 1
+    with _makers(estimates, observer is not None, workers) as makers:
+        _run(chains, makers, burn_in, observer, checkpoint, resumed)
+        trace = pd.concat([_trace(chain) for chain in chains], ignore_index=True)
+        mode = _mode(_posterior(trace[trace["step"] >= burn_in]))
+        at_mode = _fresh(makers, mode, fresh)
+    return _summary(trace, burn_in, at_mode, observer, {"estimates": makers.count, "resumed": resumed})
+
+
+def _check(
+    prior: Prior, topics: TopicPrior, starts: Sequence[int], iterations: int, burn_in: int, workers: int, fresh: int
+) -> None:
+    if np.ndim(prior.alpha) > 0:
+        raise InputError("alpha must be one number where the number of topics changes")
+    if not starts or min(iterations, workers) < 1 or burn_in < 0 or fresh < 2:
+        sizes = f"{len(starts)} starts, {iterations} iterations, {burn_in} of burn-in, {workers} workers"
+        raise InputError(f"nothing to do with {sizes} and {fresh} estimates at the mode")
+    for start in starts:
+        if start not in topics:
+            raise InputError(f"the start at {start} topics is outside the range of {topics.low} to {topics.high}")
+
+
+def _new_chain(number: int, start: int, topics: TopicPrior, steps: int, seed: int) -> Chain:
+    return Chain(number, topics, start, generator(seed, f"pmmh/chain-{number}").random((steps, 2)))
+
+
+def _run(
+    chains: list[Chain],
+    makers: _Here | _Pool,
+    burn_in: int,
+    observer: Observer | None,
+    checkpoint: Checkpoint | None,
+    resumed: int,
+) -> None:
+    total = sum(len(chain.uniforms) for chain in chains)
+    with tqdm(desc="topics", unit="step", total=total, disable=None) as bar:
+        while True:
+            for chain in chains:
+                while not chain.finished and (made := makers.made.pop(chain.needs(), None)):
+                    chain.advance(made)
+                    _show(chain, burn_in, observer)
+            bar.update(sum(len(chain.rows) for chain in chains) - bar.n)
+            unfinished = [chain for chain in chains if not chain.finished]
+            if checkpoint and (checkpoint.due() or not unfinished):
+                checkpoint.save((chains, observer, resumed))
+            if not unfinished:
+                return
+            makers.work(key for _, key in heapq.merge(*(chain.ahead(makers.made) for chain in unfinished)))
+
+
+def _show(chain: Chain, burn_in: int, observer: Observer | None) -> None:
+    step = len(chain.rows) - 1
+    if observer and step >= burn_in and chain.current is not None and chain.current.assignments is not None:
+        observer.observe(chain.number, step, chain.topics, chain.current.assignments)
+
+
+def _fresh(makers: _Here | _Pool, topics: int, many: int) -> np.ndarray:
+    """Log-estimates that no chain has seen."""
+    keys = [(FRESH_STREAM, topics, number) for number in range(many)]
+    while missing := [key for key in keys if key not in makers.made]:
+        makers.work(missing)
+    return np.array([makers.made[key].log_estimate for key in keys])
+
+
+# -- what it says, and whether to believe it -----------------------------------------------------------
+
+
+def _trace(chain: Chain) -> pd.DataFrame:
+    columns = ["topics", "log_estimate", "proposed", "log_estimate_proposed", "accepted"]
+    trace = pd.DataFrame(chain.rows, columns=columns)
+    trace.insert(0, "chain", chain.number)
+    trace.insert(1, "step", np.arange(len(trace)))
+    return trace
+
+
+def _posterior(trace: pd.DataFrame) -> dict[int, float]:
+    topics, counts = np.unique(trace["topics"], return_counts=True)
+    return {int(t): float(n / len(trace)) for t, n in zip(topics, counts, strict=True)}
+
+
+def _mode(posterior: dict[int, float]) -> int:
+    return max(posterior, key=posterior.__getitem__)
+
+
+def _longest_stay(accepted: np.ndarray) -> int:
+    """The longest stretch of steps in one state."""
+    moves = np.flatnonzero(accepted)
+    return int(np.diff(np.concatenate([[0], moves, [len(accepted)]])).max())
+
+
+def _rhat(topics: np.ndarray) -> float | None:
+    """R-hat of T, chains x steps."""
+    if len(topics) < 2 or topics.shape[1] < 4 or np.any(np.ptp(topics, axis=1) == 0):  # a chain that does not move
+        return None
+    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+    return float(arviz.rhat(topics.astype(float)))
+
+
+def _total_variation(first: dict[int, float], second: dict[int, float]) -> float:
+    return 0.5 * sum(abs(first.get(t, 0.0) - second.get(t, 0.0)) for t in first.keys() | second.keys())
+
+
+def _summary(
+    trace: pd.DataFrame, burn_in: int, at_mode: np.ndarray, observer: Observer | None, volatile: dict[str, int]
+) -> TopicPosterior:
+    kept = trace[trace["step"] >= burn_in]
+    chains = [chain for _, chain in kept.groupby("chain")]
+    pairs = combinations([_posterior(chain) for chain in chains], 2)
+    posterior = _posterior(kept)
+    result = TopicPosterior(
+        trace=trace,
+        burn_in=burn_in,
+        posterior=posterior,
+        mode=_mode(posterior),
+        acceptance_rate=float(kept["accepted"].mean()),
+        longest_stay=max(_longest_stay(chain["accepted"].to_numpy()) for chain in chains),
+        log_estimate_sd=float(at_mode.std(ddof=1)),
+        fresh_log_estimates=at_mode,
+        rhat=_rhat(np.array([chain["topics"].to_numpy() for chain in chains])),
+        total_variation=max((_total_variation(*pair) for pair in pairs), default=None),
+        observer=observer,
+        warnings=[],
+        volatile=volatile,
+    )
+    return replace(result, warnings=_doubts(result, len(chains[0])))
+
+
+def _doubts(result: TopicPosterior, steps: int) -> list[str]:
+    doubts = []
+    if result.log_estimate_sd > LARGEST_SD:
+        doubts.append(
+            f"estimates of log m(T) at T = {result.mode} scatter by {result.log_estimate_sd:.1f} nats, and 1 to 2 are "
+            "wanted: a lucky one holds the chain wherever it is; the posterior is not to be trusted"
+        )
+    if result.acceptance_rate < LEAST_ACCEPTANCE:
+        doubts.append(f"the chain hardly moves: {result.acceptance_rate:.2%} of the proposals were accepted")
+    if result.longest_stay > LONGEST_STAY * steps:
+        doubts.append(f"the chain was stuck for {result.longest_stay} of its {steps} steps")
+    if result.total_variation is not None and result.total_variation > LARGEST_VARIATION:
+        doubts.append(
+            "where the chain ends depends on where it starts: the total variation between the posteriors of two "
+            f"chains is {result.total_variation:.2f}"
+        )
+    if result.rhat is not None and result.rhat > LARGEST_RHAT:
+        doubts.append(f"the chains disagree: R-hat of the number of topics is {result.rhat:.3f}; run longer")
+    return doubts

@@ -1,0 +1,79 @@
+"""Evidence by replica exchange (Geyer 1991) along p(z) p(w | z)^b, with Bennett's (1976) ratio between neighbours.
+
+A chain at every b of a ladder; neighbours swap states, so that a chain at b = 1 forgets its start through the hot
+ones. The ratio of normalising constants of two neighbours is found from the log likelihoods of both. Not unbiased: the
+estimate is as good as the chains have mixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.annealing import check_ladder
+from bayestopics.evidence.tempered import Tempered, draw_prior
+from bayestopics.lda.state import Prior
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    log_evidence: float
+    swap_rates: np.ndarray  # accepted swaps between neighbours, one a pair
+    log_likelihood: np.ndarray  # kept rounds x levels
+    round_trips: int  # of all replicas, b = 0 to 1 and back
+
+
+def exchange(
+    corpus: Corpus,
+    topics: int,
+    prior: Prior,
+    ladder: np.ndarray,
+    rounds: int,
+    rng: np.random.Generator,
+    burn_in: float = 0.5,
+) -> Exchange:
+    """Run `rounds` rounds of a sweep at every b and swaps of neighbours; the first `burn_in` of them are dropped."""
+    check_ladder(ladder)
+    levels = len(ladder)
+    # each level starts where an annealing run has come to
+    replicas = [Tempered(draw_prior(corpus, topics, prior, rng))]
+    for b in ladder[1:]:
+        following = Tempered(replicas[-1].state.copy())
+        following.sweep(b, rng)
+        replicas.append(following)
+    names, seen_top, trips = np.arange(levels), np.zeros(levels, bool), 0
+    trace, swaps = np.empty((rounds, levels)), np.zeros((2, levels - 1))
+    for step in tqdm(range(rounds), desc=f"replica exchange, T={topics}", unit="round", disable=None, leave=False):
+        replicas[0] = Tempered(draw_prior(corpus, topics, prior, rng))  # b = 0 is drawn exactly
+        for level in range(1, levels):
+            replicas[level].sweep(ladder[level], rng)
+        trace[step] = [replica.log_likelihood for replica in replicas]
+        for level in range(step % 2, levels - 1, 2):
+            gain = replicas[level].log_likelihood - replicas[level + 1].log_likelihood
+            swaps[1, level] += 1
+            if np.log(rng.random()) < (ladder[level + 1] - ladder[level]) * gain:
+                replicas[level], replicas[level + 1] = replicas[level + 1], replicas[level]
+                names[level], names[level + 1] = names[level + 1], names[level]
+                swaps[0, level] += 1
+        seen_top[names[-1]] = True
+        trips += int(seen_top[names[0]])
+        seen_top[names[0]] = False
+    kept = trace[int(burn_in * rounds) :]
+    ratios = [bennett(step * kept[:, k], step * kept[:, k + 1]) for k, step in enumerate(np.diff(ladder))]
+    return Exchange(float(np.sum(ratios)), swaps[0] / np.maximum(swaps[1], 1), kept, trips)
+
+
+def bennett(lower: np.ndarray, upper: np.ndarray) -> float:
+    """log Z_upper / Z_lower, from the log weights (b_upper - b_lower) L under the lower and the upper law.
+
+    The root of sum_lower expit(x - r) = sum_upper expit(r - x), for equally many draws of both.
+    """
+    low, high = min(lower.min(), upper.min()) - 1.0, max(lower.max(), upper.max()) + 1.0
+    if low == high - 2.0:  # one topic: nothing varies
+        return float(lower[0])
+    return float(brentq(lambda r: expit(lower - r).sum() - expit(r - upper).sum(), low, high, xtol=1e-10))

@@ -1,0 +1,60 @@
+"""The prior of the number of topics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from bayestopics.problems import InputError
+
+
+@dataclass(frozen=True)
+class TopicPrior:
+    """T on low, low + 1, ..., high, or without an upper limit; its density is known up to a constant.
+
+    "uniform"; "poisson" with a rate: rate^T / T!, so the Poisson law given the range; "geometric" with a probability p:
+    (1 - p)^T.
+    """
+
+    low: int = 1
+    high: int | None = None
+    kind: str = "uniform"
+    parameter: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.low < 1 or (self.high is not None and self.high <= self.low):
+            raise InputError(
+                f"the number of topics needs a range of at least two from 1, not {self.low} to {self.high}"
+            )
+        value = math.nan if self.parameter is None else self.parameter
+        if self.kind == "uniform":
+            if self.high is None or self.parameter is not None:
+                raise InputError("a uniform prior on the number of topics needs an upper limit, and no parameter")
+        elif self.kind == "poisson":
+            if not 0 < value < math.inf:
+                raise InputError(f"the rate of a Poisson prior must be positive and finite, not {self.parameter}")
+        elif self.kind == "geometric":
+            if not 0 < value < 1:
+                raise InputError(f"a geometric prior needs a probability between 0 and 1, not {self.parameter}")
+        else:
+            raise InputError(f"unknown prior {self.kind!r}; known are uniform, poisson:RATE, geometric:P")
+
+    @classmethod
+    def parse(cls, text: str, low: int, high: int | None) -> TopicPrior:
+        """From uniform, poisson:RATE or geometric:P."""
+        kind, _, parameter = text.partition(":")
+        try:
+            value = float(parameter) if parameter else None
+        except ValueError:
+            raise InputError(f"{parameter!r} in the prior {text!r} is no number") from None
+        return cls(low, high, kind, value)
+
+    def __contains__(self, topics: int) -> bool:
+        return self.low <= topics and (self.high is None or topics <= self.high)
+
+    def log_density(self, topics: int) -> float:
+        if self.kind == "uniform" or self.parameter is None:
+            return 0.0
+        if self.kind == "poisson":
+            return topics * math.log(self.parameter) - math.lgamma(topics + 1)
+        return topics * math.log1p(-self.parameter)

@@ -1,0 +1,257 @@
+"""Leave-one-out score [Chen & Doss 5.2]: S(T) = [prod_d L(d)]^(1/D), L(d) = p(w_d | the other documents).
+
+L(d) is the mean of p(w_d | beta, alpha) over draws of beta given the other documents: one chain a document, on the
+corpus without it. The estimates are averaged before the log is taken. Each is made by left-to-right, in a new order of
+the words, with beta drawn given z, or integrated out given z, which has the same mean and scatters less. The mean of
+beta given z in place of a draw would not do: it is another model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tqdm import tqdm
+
+from bayestopics import processes
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.parameters import log_gamma_draws
+from bayestopics.lda.state import Prior, State, from_assignments
+from bayestopics.lda.uniforms import new_words
+from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
+from bayestopics.problems import InputError
+from bayestopics.seeds import generator
+
+BETAS = ("integrated", "drawn")
+BATCHES = 20  # of draws, for the standard error
+DELTA = 1.0  # the delta method holds for log-estimates that scatter by less than this
+CORRELATED = 0.2  # batches with this lag-one correlation make the error too small by a fifth
+
+
+@dataclass(frozen=True)
+class Document:
+    document: int
+    tokens: int
+    log_likelihood: float  # log L(d)
+    standard_error: float | None  # Monte Carlo error of it, None with fewer than two draws
+
+
+@dataclass(frozen=True)
+class Score:
+    log_score: float  # log S(T): mean over all documents of log L(d)
+    standard_error: float | None  # Monte Carlo error of it
+    sampling_error: float | None  # of it too, if not all documents were left out; None for one of many
+    perplexity: float  # exp(-sum_d log L(d) / sum_d n_d): per word
+    documents: list[Document]
+    warnings: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """All that the chain of a document depends on, but its number."""
+
+    corpus: Corpus
+    topics: int
+    prior: Prior
+    sampler: str
+    sweeps: int
+    burn_in: int
+    thin: int
+    particles: int
+    beta: str
+    seed: int
+    start: np.ndarray | None = None  # assignments of the whole corpus
+
+
+def score(
+    corpus: Corpus,
+    topics: int,
+    prior: Prior,
+    *,
+    sampler: str = "single-site",
+    sweeps: int = 200,
+    burn_in: int = 200,
+    thin: int = 5,
+    particles: int = 10,
+    beta: str = "integrated",
+    warm_up: int = 0,
+    documents: int | Sequence[int] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+) -> Score:
+    """log S(T), with its Monte Carlo error and, for a part of the documents, its sampling error.
+
+    Of each chain `burn_in` sweeps are dropped and `sweeps` kept, and every `thin`-th of these gives an estimate, with
+    `particles` particles. Chains start at random; with `warm_up` from a state of one chain of so many sweeps on the
+    whole corpus. That state has seen the document, so burn-in is needed still, and it is shared: if the posterior has
+    several modes, the errors, which take documents as independent, do not know of it.
+
+    `documents` are all, so many evenly spaced ones, or those in a list. Results do not depend on `workers`.
+    """
+    if beta not in BETAS:
+        raise InputError(f"unknown beta {beta!r}; it is {' or '.join(BETAS)}")
+    if not 1 <= thin <= sweeps:
+        raise InputError(f"no estimate from {sweeps} sweeps thinned to one in {thin}")
+    if particles < 1 or workers < 1:
+        raise InputError("there must be at least 1 particle and 1 worker")
+    chosen = choose(corpus, documents)
+    plan = Plan(corpus, topics, prior, sampler, sweeps, burn_in, thin, particles, beta, seed)
+    if warm_up:
+        plan = replace(plan, start=_warm_start(plan, warm_up))
+    # the longest first, for they take longest; an empty document has L(d) = 1 without a chain
+    todo = [d for d in chosen[np.argsort(-corpus.document_lengths[chosen])].tolist() if corpus.document_lengths[d]]
+    workers = min(workers, len(todo))
+    finished = _in_processes(plan, todo, workers) if workers > 1 else ((d, log_estimates(plan, d)) for d in todo)
+    bar = tqdm(finished, desc="leave one out", unit="document", total=len(todo), disable=None, leave=False)
+    estimates = dict(bar)
+    return summary(corpus, {d: estimates.get(d, np.zeros(sweeps // thin)) for d in chosen.tolist()})
+
+
+def choose(corpus: Corpus, documents: int | Sequence[int] | None) -> np.ndarray:
+    """The numbers of the documents to leave out, in ascending order."""
+    count = corpus.document_count
+    if documents is None:
+        return np.arange(count)
+    if isinstance(documents, int | np.integer):
+        if not 1 <= documents <= count:
+            raise InputError(f"cannot leave out {documents} of {count} documents")
+        chosen = (2 * np.arange(documents) + 1) * count // (2 * documents)
+    else:
+        chosen = np.unique(np.array(documents, dtype=np.int64))
+        if len(chosen) == 0 or chosen[0] < 0 or chosen[-1] >= count:
+            raise InputError(f"documents to leave out are numbers from 0 to {count - 1}")
+    if not np.any(corpus.document_lengths[chosen]):
+        raise InputError("the documents to leave out have no words")
+    return chosen
+
+
+def _in_processes(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[tuple[int, np.ndarray]]:
+    with processes.pool(workers, plan) as submit:
+        futures = {submit(log_estimates, d): d for d in documents}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+# -- one document ----------------------------------------------------------------------------------
+
+
+def _warm_start(plan: Plan, sweeps: int) -> np.ndarray:
+    rng = generator(plan.seed, "score/leave-one-out/warm-up")
+    module = sampler_by_name(plan.sampler)
+    state = module.init(plan.corpus, plan.topics, plan.prior, rng)
+    for _ in tqdm(range(sweeps), desc="warm-up", unit="sweep", disable=None, leave=False):
+        module.sweep(state, rng)
+    return state.assignments
+
+
+def log_estimates(plan: Plan, document: int) -> np.ndarray:
+    """Logs of unbiased estimates of L(d), one a kept and thinned sweep."""
+    rng = generator(plan.seed, f"score/leave-one-out/{document}")
+    module = sampler_by_name(plan.sampler)
+    own = plan.corpus.documents == document
+    terms, rest = plan.corpus.terms[own], plan.corpus.select_tokens(~own)
+    if plan.start is None:
+        state = module.init(rest, plan.topics, plan.prior, rng)
+    else:
+        state = from_assignments(rest, plan.topics, plan.prior, plan.start[~own])
+    estimate, logs = {"integrated": _beta_integrated, "drawn": _beta_drawn}[plan.beta], []
+    for sweep in range(1 - plan.burn_in, plan.sweeps + 1):
+        if rest.token_count:
+            module.sweep(state, rng)
+        if sweep >= 1 and sweep % plan.thin == 0:
+            logs.append(estimate(state, rng.permutation(terms), plan.particles, rng))
+    return np.array(logs)
+
+
+def _beta_integrated(others: State, terms: np.ndarray, particles: int, rng: np.random.Generator) -> float:
+    """An estimate of p(w_d | z_-d, w_-d)."""
+    return log_mean_of_products(given_topics_of_others(terms, others, particles, new_words(rng)))
+
+
+def _beta_drawn(others: State, terms: np.ndarray, particles: int, rng: np.random.Generator) -> float:
+    """An estimate of p(w_d | beta, alpha), for a draw of beta given z_-d and w_-d."""
+    kinds, rows = np.unique(terms, return_inverse=True)
+    log_beta = draw_log_beta(others, kinds, rng)
+    return log_mean_of_products(given_beta(rows, log_beta, others.alpha, particles, new_words(rng)))
+
+
+def draw_log_beta(state: State, terms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """log beta of these (different) terms; all others are drawn as one, since a Dirichlet's sums are Dirichlet."""
+    shape = state.term_topic[terms] + state.eta
+    absent = len(state.term_topic) - len(terms)
+    if absent:
+        others = state.topic_total - state.term_topic[terms].sum(axis=0) + absent * state.eta
+        shape = np.vstack([shape, others])
+    log_gamma = log_gamma_draws(shape, rng)
+    return log_gamma[: len(terms)] - np.logaddexp.reduce(log_gamma, axis=0)
+
+
+# -- all documents ---------------------------------------------------------------------------------
+
+
+def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> Score:
+    """The score from the log-estimates of each document that was left out."""
+    batches = {d: batch_log_means(logs) for d, logs in estimates.items()}
+    lengths = corpus.document_lengths
+    table = [Document(d, int(lengths[d]), log_mean(estimates[d]), log_error(batches[d])) for d in estimates]
+    logs, tokens = np.array([row.log_likelihood for row in table]), np.array([row.tokens for row in table])
+    # ratio estimator: log L(d) is nearly proportional to n_d, known for all documents. For all of them it is the mean
+    per_token = logs.sum() / tokens.sum()
+    share = len(table) / corpus.document_count
+    sampling_error = 0.0 if share == 1 else None
+    if share < 1 and len(table) > 1:
+        sampling_error = float(np.std(logs - per_token * tokens, ddof=1) * np.sqrt((1 - share) / len(table)))
+    errors = [row.standard_error for row in table if row.standard_error is not None]
+    error = None
+    if len(errors) == len(table):
+        error = float(np.sqrt(np.sum(np.square(errors))) * lengths.mean() / tokens.sum())
+    doubts = _doubts([batches[row.document] for row in table if row.tokens], error)
+    return Score(float(per_token * lengths.mean()), error, sampling_error, float(np.exp(-per_token)), table, doubts)
+
+
+def log_mean(logs: np.ndarray) -> float:
+    largest = logs.max()
+    return float(largest + np.log(np.mean(np.exp(logs - largest))))
+
+
+def batch_log_means(logs: np.ndarray) -> np.ndarray:
+    """log of the mean of each of (at most) 20 batches of neighbouring estimates."""
+    return np.array([log_mean(batch) for batch in np.array_split(logs, min(BATCHES, len(logs)))])
+
+
+def log_error(batches: np.ndarray) -> float | None:
+    """Error of a log mean: the batches' scatter, over sqrt(batches) only where the delta method holds."""
+    if len(batches) < 2:
+        return None
+    scatter = float(np.std(batches, ddof=1))
+    return scatter / len(batches) ** 0.5 if scatter < DELTA else scatter
+
+
+def _doubts(batches: list[np.ndarray], error: float | None) -> list[str]:
+    if error is None:
+        return ["a single estimate a document has no standard error"]
+    doubts, documents, count = [], len(batches), len(batches[0])
+    scatter = np.std(batches, axis=1, ddof=1)
+    if wide := int(np.sum(scatter >= DELTA)):
+        about = f"{wide} of {documents} documents: log-estimates scatter by {scatter.max():.3g} at most, over {DELTA:g}"
+        doubts.append(f"{about}; their error is this scatter, and log L(d) is likely too low")
+    if heavy := sum(np.max(logs) - log_mean(logs) > np.log(count / 2) for logs in batches):
+        doubts.append(f"{heavy} of {documents} documents: one batch of draws carries over half of the weight")
+    # E log X is below log E X by half the squared error; unlike the error, that does not average out over documents
+    low = np.sum(scatter[scatter < DELTA] ** 2) / (2 * count * documents)
+    if low > error:
+        doubts.append(f"the log score is too low by about {low:.2g}, more than its standard error: run longer")
+    # independent batches exceed two standard deviations in about 2 % of runs
+    if lag_one_correlation(batches) > max(CORRELATED, 2 / np.sqrt(documents * count)):
+        doubts.append("neighbouring batches of sweeps are correlated: the standard error is too small; run longer")
+    return doubts
+
+
+def lag_one_correlation(batches: Iterable[np.ndarray]) -> float:
+    """Of neighbouring batches, all documents pooled; 0 if nothing moves."""
+    centred = np.array([logs - logs.mean() for logs in batches])
+    variance = np.sum(centred[:, :-1] ** 2 + centred[:, 1:] ** 2) / 2
+    return float(np.sum(centred[:, :-1] * centred[:, 1:]) / variance) if variance > 0 else 0.0

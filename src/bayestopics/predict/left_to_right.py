@@ -1,0 +1,134 @@
+"""Left-to-right (Wallach, Murray, Salakhutdinov & Mimno 2009): the probability of a document, theta summed out.
+
+A particle goes through the document. Before word n it updates the topics of the words before it by one Gibbs sweep;
+p_n = sum_t p(w_n | t) p(t | topics before) is its probability of word n, whose topic is then drawn. A sweep leaves the
+law of the topics so far invariant, so the product of p_n along one particle is unbiased, and so is the mean of the
+products over particles. The published product over n of the mean of p_n over particles is not.
+
+Beta is given, or it is integrated out given the topics of the other documents: the same law, and far less scatter.
+The cost is n_d^2 / 2 draws a particle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayestopics.jit import kernel
+from bayestopics.lda.dense import visit_tokens
+from bayestopics.lda.state import State
+from bayestopics.lda.uniforms import uniform
+from bayestopics.problems import InputError
+
+
+def log_mean_of_products(log_steps: np.ndarray) -> float:
+    """log of the mean over particles (rows) of prod_n p_n."""
+    products = log_steps.sum(axis=1)
+    largest = products.max()
+    return float(largest + np.log(np.mean(np.exp(products - largest))))
+
+
+def given_beta(
+    terms: np.ndarray, log_beta: np.ndarray, alpha: float | np.ndarray, particles: int, words: np.ndarray
+) -> np.ndarray:
+    """log p_n of every particle (rows) and word of the document; their products estimate p(w_d | beta, alpha).
+
+    `log_beta` is V x T, and may be as low as it likes; `words` seed the generator (see `lda.uniforms`).
+    """
+    alpha = np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), log_beta.shape[1:]))
+    log_weights = log_beta[_checked(terms, len(log_beta), particles)]
+    # a row is scaled by its largest entry, which makes that 1: what underflows beside it has no weight anyway
+    scale = log_weights.max(axis=1, keepdims=True)
+    if not np.all(np.isfinite(scale)):
+        raise InputError("log beta is not finite for a word of the document")
+    return _given_beta(np.exp(log_weights - scale), alpha, particles, words) + scale[:, 0]
+
+
+def given_topics_of_others(terms: np.ndarray, others: State, particles: int, words: np.ndarray) -> np.ndarray:
+    """The same with beta integrated out given z and w of the others: products estimate p(w_d | z_-d, w_-d).
+
+    `others` is a state in which the document has no words; it stays as it is.
+    """
+    kinds, rows = np.unique(_checked(terms, len(others.term_topic), particles), return_inverse=True)
+    counts = (others.term_topic[kinds], others.topic_total, others.alpha, others.eta)
+    return _given_counts(rows, *counts, len(others.term_topic) * others.eta, particles, words)
+
+
+def _checked(terms: np.ndarray, term_count: int, particles: int) -> np.ndarray:
+    """Kernels do not look."""
+    terms = np.asarray(terms, dtype=np.int64)
+    if terms.ndim != 1 or np.any((terms < 0) | (terms >= term_count)):
+        raise InputError(f"a document is a list of terms in 0..{term_count - 1}")
+    if particles < 1:
+        raise InputError(f"left-to-right needs at least 1 particle, not {particles}")
+    return terms
+
+
+@kernel
+def _given_beta(beta: np.ndarray, alpha: np.ndarray, particles: int, words: np.ndarray) -> np.ndarray:
+    """beta[n, t]: the probability of word n in topic t."""
+    length, topics = beta.shape
+    total_alpha = alpha.sum()
+    log_steps = np.empty((particles, length))
+    for r in range(particles):
+        z = np.empty(length, np.int64)
+        counts = np.zeros(topics, np.int64)  # n_dt of the words so far; whole numbers, so that no small alpha is lost
+        weights = np.empty(topics)
+        for n in range(length):
+            for i in range(n + 1):  # the earlier words, then word n itself
+                if i < n:
+                    counts[z[i]] -= 1
+                mass = 0.0
+                for t in range(topics):
+                    weights[t] = (counts[t] + alpha[t]) * beta[i, t]
+                    mass += weights[t]
+                if i == n:
+                    log_steps[r, n] = np.log(mass / (n + total_alpha))  # p_n
+                threshold = uniform(words) * mass
+                for t in range(topics):
+                    if weights[t] > 0.0:
+                        z[i] = t
+                        threshold -= weights[t]
+                        if threshold < 0.0:
+                            break
+                counts[z[i]] += 1
+    return log_steps
+
+
+@kernel
+def _given_counts(
+    rows: np.ndarray,
+    row_topic: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    total_eta: float,
+    particles: int,
+    words: np.ndarray,
+) -> np.ndarray:
+    """rows[n]: the row of word n in `row_topic`, the counts m_vt of the other documents."""
+    length, topics = len(rows), len(alpha)
+    document = np.zeros(length, np.int64)  # one document: number 0
+    etas = np.full(topics, eta)
+    total_alpha = alpha.sum()
+    log_steps = np.empty((particles, length))
+    for r in range(particles):
+        z = np.zeros(length, np.int64)
+        in_document, in_rows, total = np.zeros((1, topics), np.int64), row_topic.copy(), topic_total.copy()
+        weights = np.empty(topics)
+        for n in range(length):
+            visit_tokens(0, n, document, rows, in_document, in_rows, total, alpha, etas, total_eta, z, None, words)
+            v, mass = rows[n], 0.0
+            for t in range(topics):  # (n_dt + alpha_t) (m_tv + eta) / (m_t + V eta), the words so far among the counts
+                weights[t] = (in_document[0, t] + alpha[t]) * (in_rows[v, t] + eta) / (total[t] + total_eta)
+                mass += weights[t]
+            log_steps[r, n] = np.log(mass / (n + total_alpha))  # p_n
+            threshold = uniform(words) * mass
+            for t in range(topics):
+                z[n] = t
+                threshold -= weights[t]
+                if threshold < 0.0:
+                    break
+            in_document[0, z[n]] += 1
+            in_rows[v, z[n]] += 1
+            total[z[n]] += 1
+    return log_steps

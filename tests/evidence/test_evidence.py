@@ -1,0 +1,183 @@
+"""Every estimator of the evidence against enumeration on tiny corpora.
+
+The unbiased ones: the mean of exp(log-estimate) over independent runs, in units of its standard error. The others: the
+log-estimate, long chains, alpha and eta larger than the number of tokens where there is no variance otherwise.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import oracle
+from bayestopics.evidence import annealing, smc, tempered
+from bayestopics.evidence.chib import chib
+from bayestopics.evidence.compute import evidence
+from bayestopics.evidence.estimate import combine
+from bayestopics.evidence.harmonic import harmonic, harmonic_mean, log_likelihood_given_beta
+from bayestopics.evidence.replica_exchange import bennett, exchange
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.parameters import draw_parameters
+from bayestopics.lda.state import Prior, from_assignments
+from bayestopics.problems import InputError
+
+LIMIT = 4.9  # standard errors: two-sided false-alarm rate 1e-6
+CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)
+CASES = [
+    pytest.param(2, Prior(0.4, 0.3), id="2 topics"),
+    pytest.param(3, Prior((0.2, 0.5, 1.3), 0.3), id="3 topics, asymmetric"),
+    pytest.param(3, Prior(0.05, 0.1), id="3 topics, small prior"),
+]
+
+
+def check_unbiased(log_estimates: np.ndarray, exact: float) -> None:
+    ratios = np.exp(log_estimates - exact)
+    score = (ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
+    assert abs(score) < LIMIT, f"the mean is {score:.1f} standard errors off"
+
+
+@pytest.mark.parametrize(("topics", "prior"), CASES)
+def test_annealing_is_unbiased_forward_and_backward(topics, prior):
+    exact, rng = oracle.enumerate_all(CORPUS, topics, prior), np.random.default_rng(1)
+    ladder = annealing.first_ladder(4)
+    forward = np.array([annealing.anneal(CORPUS, topics, prior, ladder, rng) for _ in range(1000)])
+    check_unbiased(forward, exact.log_evidence)
+    rows = rng.choice(len(exact.posterior), size=1000, p=exact.posterior)
+    backward = np.array([annealing.anneal_backward(exact.state(row), ladder, rng) for row in rows])
+    check_unbiased(-backward, -exact.log_evidence)
+    assert forward.mean() < exact.log_evidence < backward.mean()  # the sandwich
+
+
+def test_a_wrong_power_is_caught(monkeypatch):
+    """The sweep at b forgets b: the weights no longer fit."""
+    exact, rng = oracle.enumerate_all(CORPUS, 2, Prior(0.05, 0.1)), np.random.default_rng(2)
+    right = tempered.Tempered.sweep
+    monkeypatch.setattr(tempered.Tempered, "sweep", lambda self, b, rng: right(self, 1.0, rng))
+    ladder = np.linspace(0, 1, 9)
+    wrong = np.array([annealing.anneal(CORPUS, 2, Prior(0.05, 0.1), ladder, rng) for _ in range(1000)])
+    with pytest.raises(AssertionError, match="standard errors off"):
+        check_unbiased(wrong, exact.log_evidence)
+
+
+@pytest.mark.parametrize("b", [0.0, 0.4, 1.0])
+def test_tempered_sweeps_have_their_law(b):
+    """Shares of sweeps at each assignment against p(z) p(w | z)^b, normalised; batch means, Bonferroni."""
+    topics, prior = 2, Prior((0.3, 1.2), 0.3)
+    z = oracle.all_assignments(CORPUS.token_count, topics)
+    log_prior = oracle.log_prior(CORPUS.documents, z, np.array(prior.alpha))
+    law = np.exp(log_prior + b * oracle.log_likelihood(CORPUS.terms, z, topics, prior.eta, 3))
+    law /= law.sum()
+    rng, sweeps, batches = np.random.default_rng(3), 15_000, 100
+    chain = tempered.Tempered(tempered.draw_prior(CORPUS, topics, prior, rng))
+    visits = np.empty(sweeps, int)
+    for i in range(sweeps):
+        chain.sweep(b, rng)
+        visits[i] = oracle.index_of(chain.state.assignments, topics)
+    shares = (visits[:, None] == np.arange(len(law))).reshape(batches, -1, len(law)).mean(axis=1)
+    scores = (shares.mean(axis=0) - law) / (shares.std(axis=0, ddof=1) / np.sqrt(batches))
+    assert np.abs(scores).max() < 5.9  # Student t, 99 degrees, 32 of them: 1e-6
+    assert chain.log_likelihood == pytest.approx(tempered.log_likelihood(chain.state), abs=1e-8)
+
+
+def test_the_urn_draws_from_the_prior():
+    prior, rng = Prior((0.3, 1.2), 0.3), np.random.default_rng(4)
+    draws = [oracle.index_of(tempered.draw_prior(CORPUS, 2, prior, rng).assignments, 2) for _ in range(20_000)]
+    law = np.exp(oracle.log_prior(CORPUS.documents, oracle.all_assignments(5, 2), np.array(prior.alpha)))
+    observed = np.bincount(draws, minlength=len(law))
+    scores = (observed - 20_000 * law) / np.sqrt(20_000 * law * (1 - law))
+    assert np.abs(scores).max() < 6
+
+
+@pytest.mark.parametrize(("topics", "prior"), CASES[:2])
+def test_smc_is_unbiased(topics, prior):
+    exact, rng = oracle.enumerate_all(CORPUS, topics, prior).log_evidence, np.random.default_rng(5)
+    ladder = annealing.first_ladder(4)
+    check_unbiased(np.array([smc.smc(CORPUS, topics, prior, ladder, 4, rng) for _ in range(500)]), exact)
+
+
+@pytest.mark.parametrize(("topics", "prior"), CASES)
+def test_replica_exchange(topics, prior):
+    exact, rng = oracle.enumerate_all(CORPUS, topics, prior).log_evidence, np.random.default_rng(6)
+    found = np.array([exchange(CORPUS, topics, prior, np.linspace(0, 1, 4), 250, rng).log_evidence for _ in range(12)])
+    error = found.std(ddof=1) / np.sqrt(len(found))
+    assert abs(found.mean() - exact) < 9.0 * error + 0.005  # Student t with 11 degrees: 2e-6; and a bias of 1 / rounds
+
+
+def test_bennett_on_two_normal_laws():
+    """Weights x with density ratio e^(x - r): N(mu, s^2) below and N(mu + s^2, s^2) above, r = mu + s^2 / 2."""
+    rng = np.random.default_rng(7)
+    found = [bennett(rng.normal(2, 1.5, 2000), rng.normal(2 + 2.25, 1.5, 2000)) for _ in range(50)]
+    assert abs(np.mean(found) - (2 + 1.125)) < LIMIT * np.std(found, ddof=1) / np.sqrt(50)
+
+
+def test_harmonic_means_and_chib_with_large_priors():
+    """alpha and eta above N: then the harmonic means have variances. 2 % is 5 standard errors of the worst of them."""
+    prior, rng = Prior(20.0, 20.0), np.random.default_rng(8)
+    exact = oracle.enumerate_all(CORPUS, 2, prior).log_evidence
+    by_z, by_psi = harmonic(CORPUS, 2, prior, sweeps=6000, burn_in=50, rng=rng)
+    assert by_z == pytest.approx(exact, abs=0.02)
+    assert by_psi == pytest.approx(exact, abs=0.1)
+    assert chib(CORPUS, 2, prior, sweeps=3000, pilot=50, rng=rng).log_evidence == pytest.approx(exact, abs=0.1)
+
+
+def test_chib_with_a_small_prior_and_its_labellings():
+    prior, rng = Prior(0.4, 0.3), np.random.default_rng(9)
+    exact = oracle.enumerate_all(CORPUS, 2, prior).log_evidence
+    found = [chib(CORPUS, 2, prior, sweeps=1500, pilot=50, rng=rng) for _ in range(10)]
+    values = np.array([one.log_evidence for one in found])
+    assert abs(values.mean() - exact) < 9.5 * values.std(ddof=1) / np.sqrt(10)
+    assert found[0].one_labelling == pytest.approx(found[0].log_evidence + math.log(2))
+
+
+def test_beta_cancels_in_chibs_identity():
+    """p(w, beta, z) / p(beta | z, w) = p(w, z) for any beta."""
+    prior, rng = Prior(0.4, 0.3), np.random.default_rng(10)
+    state = from_assignments(CORPUS, 2, prior, np.array([0, 1, 1, 0, 1]))
+    parameters = draw_parameters(state, rng)
+
+    def log_dirichlet(shape: np.ndarray) -> float:
+        constant = gammaln(shape.sum(axis=0)) - gammaln(shape).sum(axis=0)
+        return float(np.sum(constant + ((shape - 1) * parameters.log_beta).sum(axis=0)))
+
+    joint = log_likelihood_given_beta(state, parameters) + log_dirichlet(np.full((3, 2), prior.eta))
+    joint += float(oracle.log_prior(CORPUS.documents, state.assignments[None], np.full(2, 0.4))[0])
+    assert joint - log_dirichlet(state.term_topic + prior.eta) == pytest.approx(log_joint(state))
+
+
+# -- one front door --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["ais", "replica-exchange", "smc"])
+def test_one_topic_is_closed_form(path):
+    exact = oracle.enumerate_all(CORPUS, 1, Prior(0.4, 0.3)).log_evidence
+    found = evidence(CORPUS, [1], Prior(0.4, 0.3), path=path, sweeps=40, repeats=2)
+    assert found["log_evidence"][0] == pytest.approx(exact, abs=1e-9)
+
+
+def test_methods_agree_on_a_small_corpus_and_seeds_decide():
+    prior, corpus = Prior(0.4, 0.3), oracle.random_corpus(np.random.default_rng(11), 8, 3, 3)
+    exact = oracle.enumerate_all(corpus, 3, prior).log_evidence
+    found = {path: evidence(corpus, [3], prior, path=path, sweeps=600, repeats=10) for path in ("ais", "smc")}
+    for one in found.values():
+        assert one["unbiased"]
+        assert abs(one["log_evidence"][0] - exact) < 9.5 * one["standard_error"][0]
+    assert found["ais"] == evidence(corpus, [3], prior, path="ais", sweeps=600, repeats=10)
+
+
+def test_errors_do_not_lie():
+    assert combine(np.array([0.0, 0.2, -0.2])).standard_error == pytest.approx(0.2 / np.sqrt(3))
+    wide = combine(np.array([0.0, 10.0, -10.0]))
+    assert wide.standard_error == pytest.approx(10.0)
+    assert len(wide.warnings) == 2
+    assert combine(np.array([1.0])).standard_error is None
+    assert harmonic_mean(np.log([1.0, 2.0])) == pytest.approx(np.log(4 / 3))
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(InputError, match="rise"):
+        annealing.anneal(CORPUS, 2, Prior(), np.array([0.0, 0.5]), np.random.default_rng(1))
+    with pytest.raises(InputError, match="methods are"):
+        evidence(CORPUS, [2], Prior(), method="magic")
+    with pytest.raises(InputError, match="nothing to do"):
+        evidence(CORPUS, [2], Prior(), repeats=0)

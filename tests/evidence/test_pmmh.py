@@ -1,0 +1,420 @@
+"""PMMH over the number of topics: the exact posterior of T and of (T, z), the same bits however it is run.
+
+Where estimates are not what is tested they come from a table: the law of an estimate with one inner sweep from a fixed
+z_0 is known, p(w, z) / g(z_0, z) with probability g(z_0, z). The negative controls break the chain, and the same check
+refuses it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import t as student
+
+import oracle
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import mcse
+from bayestopics.evidence import pmmh as module
+from bayestopics.evidence.pmmh import Chain, Made, TopicPosterior, pmmh
+from bayestopics.evidence.pseudo_marginal import Estimates, Joint
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda import sampler
+from bayestopics.lda.state import Prior
+from bayestopics.problems import InputError
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Run
+from bayestopics.seeds import generator
+
+FALSE_ALARM = 1e-6  # of one statistical check, over seeds; there are about ten
+PRIOR = Prior(0.7, 0.5)
+RANGE = TopicPrior(1, 4)
+
+
+@cache
+def tiny() -> Corpus:
+    return oracle.tiny_corpus([[0, 0, 0], [1, 1]], 2)
+
+
+@cache
+def exact(topics: int) -> oracle.Enumeration:
+    return oracle.enumerate_all(tiny(), topics, PRIOR)
+
+
+@cache
+def posterior() -> np.ndarray:
+    """Of T = 1, ..., 4 under the uniform prior."""
+    evidence = np.exp([exact(topics).log_evidence for topics in range(1, 5)])
+    return evidence / evidence.sum()
+
+
+@cache
+def small() -> Corpus:
+    """40 tokens: the chain moves."""
+    return oracle.random_corpus(np.random.default_rng(1), 40, 6, 8)
+
+
+def check_means(columns: np.ndarray, expected: np.ndarray) -> None:
+    """Averages over one chain, within batch-means errors: Student t with sqrt(n) - 1 degrees, Bonferroni."""
+    statistic = (columns.mean(axis=0) - expected) / mcse(columns)
+    p_values = 2 * student.sf(np.abs(statistic), np.sqrt(len(columns)) - 1)
+    assert p_values.min() * len(p_values) > FALSE_ALARM, f"largest |t| is {np.abs(statistic).max():.1f}"
+
+
+def check_posterior(result: TopicPosterior, expected: np.ndarray | None = None) -> None:
+    expected = posterior() if expected is None else expected
+    visited = result.trace["topics"].to_numpy()
+    check_means(visited[:, None] == np.arange(1, len(expected) + 1), expected)
+
+
+# -- the law of T and z -----------------------------------------------------------------------------
+
+
+@dataclass
+class Together:
+    """Which pairs of tokens share a topic, at each step, along with T."""
+
+    steps: list[np.ndarray] = field(default_factory=list)
+
+    def observe(self, chain: int, step: int, topics: int, assignments: np.ndarray) -> None:
+        self.steps.append(shared(topics, assignments[None, :])[0])
+
+
+def shared(topics: int, z: np.ndarray) -> np.ndarray:
+    """1(T = t) 1(z_i = z_j) for T = 2, 3, 4 and every pair i < j, for each row of z."""
+    first, second = np.triu_indices(z.shape[1], 1)
+    return np.kron(np.arange(2, 5) == topics, z[:, first] == z[:, second])
+
+
+@pytest.mark.parametrize(("inner", "choose"), [(1, "weighted"), (3, "weighted"), (3, "last")])
+def test_topics_and_assignments_have_the_exact_posterior(inner: int, choose: str) -> None:
+    """For a fixed number of inner sweeps, even for one."""
+    options = {"topics": RANGE, "starts": [4], "iterations": 6000, "choose": choose, "seed": 3}
+    result = pmmh(tiny(), PRIOR, inner=inner, observer=Together(), **options)
+    check_posterior(result)
+    expected = sum(
+        posterior()[topics - 1] * exact(topics).posterior @ shared(topics, exact(topics).assignments)
+        for topics in range(1, 5)
+    )
+    check_means(np.array(result.observer.steps), expected)
+    assert not result.warnings
+
+
+# -- chains on estimates from a table ---------------------------------------------------------------
+
+
+@cache
+def table(topics: int) -> tuple[np.ndarray, np.ndarray]:
+    """(log-estimates, their cumulative probabilities) with one inner sweep from the first z."""
+    all_z = exact(topics)
+    log_g = np.array([sampler("sparse").transition_density(all_z.state(0), z) for z in all_z.assignments])
+    return all_z.log_joint - log_g, np.exp(log_g).cumsum()
+
+
+def from_table(key: tuple[int, int, int], seed: int = 0) -> Made:
+    values, cumulative = table(key[1])
+    uniform = generator(seed, f"table/{key}").random()
+    return Made(float(values[np.searchsorted(cumulative[:-1], uniform)]), None)
+
+
+def noise(key: tuple[int, int, int], sd: float = 1.0) -> Made:
+    """An unbiased estimate of 1, so that the posterior is the prior."""
+    return Made(float(generator(0, f"noise/{key}").normal(-(sd**2) / 2, sd)), None)
+
+
+def run(make: Callable[[Any], Made], monkeypatch: pytest.MonkeyPatch, **options: Any) -> TopicPosterior:
+    """A chain on these estimates."""
+    monkeypatch.setattr(module, "_make", lambda estimates, keep, key: make(key))
+    defaults: dict[str, Any] = {"topics": RANGE, "starts": [2], "iterations": 10_000}
+    return pmmh(tiny(), PRIOR, **defaults | options)
+
+
+def test_the_exact_law_of_the_estimates_gives_the_exact_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    for topics in range(1, 5):
+        values, cumulative = table(topics)
+        expectation = np.exp(values) @ np.diff(cumulative, prepend=0.0)
+        assert_allclose(np.log(expectation), exact(topics).log_evidence, rtol=1e-12)
+    check_posterior(run(from_table, monkeypatch))
+
+
+class Refreshing(Chain):
+    """Makes the current estimate anew at every step."""
+
+    def advance(self, made: Made) -> None:
+        if self.current is not None:
+            self.current = from_table((self.number, self.topics, len(self.rows)), seed=1)
+        super().advance(made)
+
+
+def test_an_estimate_that_is_made_anew_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Chain", Refreshing)
+    with pytest.raises(AssertionError, match="largest"):
+        check_posterior(run(from_table, monkeypatch))
+
+
+def test_a_walk_without_boundary_correction_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "log_proposal", lambda prior, topics: 0.0)
+    with pytest.raises(AssertionError, match="largest"):
+        check_posterior(run(from_table, monkeypatch))
+
+
+def test_a_joint_without_a_constant_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sum_d lG(T alpha) is left out."""
+    right = Joint.__call__
+    wrong = {topics: 2 * math.lgamma(topics * 0.7) for topics in range(1, 5)}
+    monkeypatch.setattr(Joint, "__call__", lambda self, state: right(self, state) - wrong[state.topics])
+    result = pmmh(tiny(), PRIOR, topics=RANGE, starts=[4], inner=1, iterations=3000)
+    with pytest.raises(AssertionError, match="largest"):
+        check_posterior(result)
+
+
+PRIORS = [
+    pytest.param("uniform", 1, 4, lambda t: 1.0, id="uniform"),
+    pytest.param("poisson:2.5", 1, None, lambda t: 2.5**t / math.factorial(t), id="poisson"),
+    pytest.param("poisson:2.5", 2, 5, lambda t: 2.5**t / math.factorial(t), id="poisson, cut"),
+    pytest.param("geometric:0.4", 1, None, lambda t: 0.6 ** (t - 1), id="geometric"),
+    pytest.param("geometric:0.4", 3, 4, lambda t: 0.6 ** (t - 1), id="geometric, cut to two"),
+]
+
+
+@pytest.mark.parametrize(("text", "low", "high", "density"), PRIORS)
+def test_without_data_the_posterior_is_the_prior(
+    text: str, low: int, high: int | None, density: Callable[[int], float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prior = TopicPrior.parse(text, low, high)
+    result = run(noise, monkeypatch, topics=prior, starts=[low + 1])
+    weights = np.array([density(topics) for topics in range(low, (high or 60) + 1)])
+    expected = weights / weights.sum()
+    shown = min(len(expected), 5)  # the tail is one
+    at = result.trace["topics"].to_numpy()[:, None] == low + np.arange(shown)
+    check_means(at, expected[:shown]) if shown < len(expected) else check_means(at[:, 1:], expected[1:])
+
+
+# -- the same bits ----------------------------------------------------------------------------------
+
+LONG = {"topics": TopicPrior(2, 9), "starts": [2, 8], "inner": 3, "iterations": 60, "burn_in": 10, "seed": 4}
+RUN = Run("study", "smoke", "pmmh", {}, 4, "small", "f00d", "c0de")
+
+
+@dataclass
+class Seen:
+    """A sum over all that is observed, by chain: it changes when anything does."""
+
+    sums: dict[int, float] = field(default_factory=dict)
+    die_at: int = 0
+    seen: int = 0
+
+    def observe(self, chain: int, step: int, topics: int, assignments: np.ndarray) -> None:
+        value = float(assignments @ np.arange(len(assignments)))
+        self.sums[chain] = 0.9 * self.sums.get(chain, 0.0) + value * topics + step
+        self.seen += 1
+        if self.seen == self.die_at:
+            raise Killed
+
+
+class Killed(BaseException):
+    pass
+
+
+class Always(Checkpoint):
+    def due(self) -> bool:
+        return True
+
+
+def check_same(first: TopicPosterior, second: TopicPosterior) -> None:
+    pd.testing.assert_frame_equal(first.trace, second.trace, check_exact=True)
+    assert_array_equal(first.fresh_log_estimates, second.fresh_log_estimates)
+    assert (first.posterior, first.rhat, first.warnings) == (second.posterior, second.rhat, second.warnings)
+    assert first.observer.sums == second.observer.sums
+
+
+@cache
+def in_one_go(z_start: str) -> TopicPosterior:
+    return pmmh(small(), PRIOR, **LONG, z_start=z_start, pilot_sweeps=5, observer=Seen())
+
+
+def test_two_workers_and_a_kill_change_no_bit(tmp_path: Path) -> None:
+    options = LONG | {"z_start": "pilot", "pilot_sweeps": 5, "workers": 2}
+    checkpoint = Always(tmp_path, RUN)
+    with pytest.raises(Killed):
+        pmmh(small(), PRIOR, **options, observer=Seen(die_at=50), checkpoint=checkpoint)
+    chains, seen, resumed = checkpoint.load()
+    assert 20 < sum(len(chain.rows) for chain in chains) < 140
+    seen.die_at = 0
+    checkpoint.save((chains, seen, resumed))
+    result = pmmh(small(), PRIOR, **options, observer=Seen(), checkpoint=checkpoint)
+    assert result.volatile["resumed"] == 1
+    assert result.observer.seen == 120
+    check_same(result, in_one_go("pilot"))
+
+
+@pytest.mark.parametrize("die_at", [1, 77])
+def test_killed_and_resumed_gives_the_same_bits(die_at: int, tmp_path: Path) -> None:
+    checkpoint = Always(tmp_path, RUN)
+    with pytest.raises(Killed):
+        pmmh(small(), PRIOR, **LONG, observer=Seen(die_at=die_at), checkpoint=checkpoint)
+    chains, seen, resumed = checkpoint.load()
+    seen.die_at = 0
+    checkpoint.save((chains, seen, resumed))
+    result = pmmh(small(), PRIOR, **LONG, observer=Seen(), checkpoint=checkpoint)
+    check_same(result, in_one_go("uniform"))
+    again = pmmh(small(), PRIOR, **LONG, observer=Seen(), checkpoint=checkpoint)  # nothing is left to do
+    check_same(again, result)
+
+
+def test_a_longer_chain_begins_like_a_shorter_one() -> None:
+    longer = pmmh(small(), PRIOR, **LONG | {"iterations": 70}).trace
+    shorter = in_one_go("uniform").trace
+    assert_array_equal(longer[longer["step"] < 70], shorter)
+
+
+class Rounds(module._Here):
+    """Two workers that finish at the same time, without the workers: counts the rounds."""
+
+    rounds = 0
+
+    def work(self, wishes: Iterable[Any]) -> None:
+        new = (key for key in wishes if key not in self.made)
+        for _, key in zip(range(2), new, strict=False):
+            super().work([key])
+        Rounds.rounds += 1
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.5, 50.0], ids=["moves", "moves less", "sticks"])
+def test_what_is_made_ahead_is_used(sd: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers need little more than half of the rounds, on chains that move and on chains that stick."""
+    monkeypatch.setattr(module, "_Here", Rounds)
+    monkeypatch.setattr(Rounds, "rounds", 0)
+    options = {"topics": TopicPrior(2, 100), "starts": [30], "iterations": 2000, "fresh": 2}
+    result = run(lambda key: noise(key, sd), monkeypatch, **options)
+    assert result.volatile["estimates"] < 1.1 * 2000
+    assert Rounds.rounds < 2000 / 1.8
+
+
+# -- whether to believe it --------------------------------------------------------------------------
+
+
+def test_a_chain_that_sticks_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"topics": TopicPrior(2, 100), "starts": [10, 90], "iterations": 2000}
+    result = run(lambda key: noise(key, 100.0), monkeypatch, **options)
+    assert result.log_estimate_sd > 50
+    assert result.total_variation == 1.0
+    for words in ("scatter by", "hardly moves", "was stuck for", "depends on where it starts"):
+        assert sum(words in warning for warning in result.warnings) == 1
+
+
+def test_chains_that_agree_have_no_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run(noise, monkeypatch, topics=RANGE, starts=[1, 4], burn_in=100, iterations=4000)
+    assert not result.warnings
+    assert result.rhat < 1.01
+    assert result.total_variation < 0.1
+    assert len(result.trace) == 2 * 4100
+    assert_allclose(sum(result.posterior.values()), 1.0)
+    assert len(result.fresh_log_estimates) == 20
+
+
+def test_fresh_estimates_are_no_chains_own() -> None:
+    result = in_one_go("uniform")
+    assert not set(result.fresh_log_estimates) & set(result.trace["log_estimate_proposed"])
+
+
+def test_the_trace_tells_every_step() -> None:
+    for _, trace in in_one_go("uniform").trace.groupby("chain"):
+        moved = trace[trace["accepted"]]
+        assert_array_equal(moved["topics"], moved["proposed"])
+        assert_array_equal(moved["log_estimate"], moved["log_estimate_proposed"])
+        stayed = ~trace["accepted"].to_numpy()[1:]
+        for name in ("topics", "log_estimate"):  # recycled, never made anew
+            assert_array_equal(trace[name].to_numpy()[1:][stayed], trace[name].to_numpy()[:-1][stayed])
+        assert trace["log_estimate_proposed"].is_unique
+        assert trace["topics"].between(2, 9).all()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "longest"),
+    [([0, 0, 0, 0], 4), ([1, 1, 1, 1], 1), ([0, 1, 0, 0], 3), ([0, 0, 1, 0], 2), ([1, 0, 0, 0], 4)],
+)
+def test_longest_stay(accepted: list[int], longest: int) -> None:
+    assert module._longest_stay(np.array(accepted, bool)) == longest
+
+
+# -- errors in a worker -----------------------------------------------------------------------------
+
+
+class Failing(Estimates):
+    def make(self, topics: int, number: int, stream: str = "") -> Any:
+        raise InputError(f"bad at {topics} topics")
+
+
+class Dying(Estimates):
+    def make(self, topics: int, number: int, stream: str = "") -> Any:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "line"),
+    [
+        (Failing, "bad at 2 topics"),
+        (Dying, "a worker process died, perhaps for want of memory: fewer workers need less"),
+    ],
+)
+def test_an_error_in_a_worker_is_one_line(
+    estimates: type, line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "Estimates", estimates)
+    with pytest.raises(InputError, match=f"^{line}$"):
+        pmmh(tiny(), PRIOR, topics=RANGE, starts=[2], iterations=5, workers=2)
+    assert capfd.readouterr() == ("", "")  # the workers say nothing
+
+
+# -- bad input --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"starts": [5]}, "start at 5 topics is outside the range of 1 to 4"),
+        ({"starts": []}, "0 starts"),
+        ({"workers": 0}, "0 workers"),
+        ({"iterations": 0}, "0 iterations"),
+        ({"fresh": 1}, "1 estimates at the mode"),
+        ({"inner": 0}, "0 inner sweeps"),
+        ({"sampler": "gibbs"}, "unknown sampler"),
+        ({"z_start": "end"}, "unknown start"),
+        ({"prior": Prior((0.1, 0.2), 0.1)}, "alpha must be one number"),
+    ],
+)
+def test_bad_input(changes: dict[str, Any], message: str) -> None:
+    options = {"corpus": tiny(), "prior": PRIOR, "topics": RANGE, "starts": [2], "iterations": 5}
+    with pytest.raises(InputError, match=message):
+        pmmh(**options | changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "message"),
+    [
+        ("uniform", 1, None, "needs an upper limit"),
+        ("uniform:3", 1, 5, "no parameter"),
+        ("uniform", 0, 5, "range of at least two from 1"),
+        ("uniform", 5, 5, "range of at least two"),
+        ("poisson", 1, 5, "rate"),
+        ("poisson:-1", 1, 5, "rate"),
+        ("poisson:many", 1, 5, "is no number"),
+        ("geometric:1", 1, 5, "between 0 and 1"),
+        ("geometric:nan", 1, 5, "between 0 and 1"),
+        ("normal:3", 1, 5, "unknown prior"),
+    ],
+)
+def test_a_bad_prior_of_topics(text: str, low: int, high: int | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        TopicPrior.parse(text, low, high)

@@ -1,0 +1,35 @@
+"""What a worker process is given. How it ends with its parent: tests/runs/test_fit.py."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+import oracle
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.processes import pool
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    corpus: Corpus
+
+
+def look(job: Job, flag: bool, add: int) -> tuple[list[bool], bool, bool, int, int]:
+    corpus = job.corpus
+    writable = [array.flags.writeable for array in (corpus.documents, corpus.terms)]
+    blocked = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return writable, "document_lengths" in vars(corpus), blocked, numba.get_num_threads(), corpus.token_count + add
+
+
+def test_a_worker_gets_what_is_shared_read_only_and_its_share_of_the_threads() -> None:
+    corpus = oracle.random_corpus(np.random.default_rng(1), 40, 6, 8)
+    assert corpus.document_lengths.sum() == 40  # cached now, and not sent
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with pool(2, Job(corpus), True) as submit:
+        seen = submit(look, 2).result()
+    assert seen == ([False, False], False, True, max(1, numba.get_num_threads() // 2), 42)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
