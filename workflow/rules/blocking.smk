@@ -45,9 +45,6 @@ if "blocking" in config["studies"]:
         *([f"{RESULTS}/blocking/times.png"] if TIMES else []),
     ]
 
-    def blocking_code(wildcards):
-        return code_hash("bayestopics.studies.blocking", SAMPLERS[CHAINS[wildcards.run]["sampler"]])
-
     rule blocking:
         input:
             targets("blocking"),
@@ -67,7 +64,7 @@ if "blocking" in config["studies"]:
             seed=config["seed"],
             scale=SCALE,
             checkpoints=CHECKPOINTS,
-            code=blocking_code,
+            code=lambda wildcards: code_hash("bayestopics.studies.blocking", SAMPLERS[CHAINS[wildcards.run]["sampler"]]),
         message:
             "Sampling {wildcards.run}"
         script:

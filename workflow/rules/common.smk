@@ -122,6 +122,6 @@ def own_files(wildcards):
 # Each study's file fills these in: run name -> parameters, and the outputs beside the records.
 RUNS = {}
 OUTPUTS = {}
-# Kernels are compiled once, before jobs that use them run side by side, and again when any of them changes. Rules take
-# this file as `ancient`: it does not decide what reruns, for each rule knows its own code.
-WARM = "results/kernels.ready"
+# Kernels are compiled once, before jobs that use them run side by side. Rules take this file as `ancient`: its date
+# does not decide what reruns, for each rule knows its own code.
+WARM = f"results/kernels-{kernel_hash()}.ready"

@@ -5,9 +5,7 @@ rule warm_kernels:
     output:
         touch(WARM),
     log:
-        "results/logs/kernels.log",
-    params:
-        code=kernel_hash(),
+        f"results/logs/warm-{kernel_hash()}.log",
     message:
         "Compiling the kernels"
     script:

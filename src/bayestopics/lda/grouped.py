@@ -42,6 +42,7 @@ def warm() -> None:
     """Compile the kernel that runs in parallel: small corpora do not call it."""
     one, none = np.ones((1, 1)), np.zeros((1, 1))
     token = np.zeros(1, np.int32)
+    token.setflags(write=False)  # as the terms of a corpus are
     _draw_in_parallel(np.array([0, 1]), token, one, one, none, none, np.uint64(1), token.copy())
 
 
