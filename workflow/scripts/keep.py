@@ -7,11 +7,14 @@ import json
 import shutil
 from pathlib import Path
 
+from PIL import Image
+
 from bayestopics.files import replacing
 from bayestopics.runs.record import read
 
 PAPER = Path("results/paper")
-LARGEST = 1_500_000  # bytes
+LARGEST = 400_000  # bytes
+COLOURS = 64  # of a kept figure: enough for lines and text, at a quarter of the size
 
 current = {path.parent.name: json.loads(path.read_text()) for path in PAPER.glob("*/published.json")}
 with replacing(PAPER / "kept") as kept:
@@ -27,10 +30,13 @@ with replacing(PAPER / "kept") as kept:
             target = kept / place
         else:
             continue
-        if source.stat().st_size > LARGEST:
-            raise SystemExit(f"{source} is too large to keep in git")
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        if source.suffix == ".png":
+            Image.open(source).convert("RGB").quantize(COLOURS).save(target, optimize=True)
+        else:
+            shutil.copyfile(source, target)
+        if target.stat().st_size > LARGEST:
+            raise SystemExit(f"{source} is too large to keep in git")
         if source.name == "run.json":  # the kernel of one machine is of no use to others
             content = json.loads(target.read_text(encoding="utf-8"))
             content["volatile"]["platform"] = content["volatile"]["platform"].partition("-")[0]

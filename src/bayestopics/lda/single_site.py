@@ -6,10 +6,11 @@ conditionals. Tokens are visited by document or by term: g depends on it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.dense import visit_tokens
 from bayestopics.lda.state import Prior, State, random_start, scan
 from bayestopics.lda.transition import Info
@@ -30,21 +31,6 @@ def transition_density(state: State, target: np.ndarray, order: str = "document"
     return scan(_sweep, state.copy(), order, state.target(target), NO_WORDS)
 
 
-@kernel
-def _sweep(
-    major: np.ndarray,
-    minor: np.ndarray,
-    major_topic: np.ndarray,
-    minor_topic: np.ndarray,
-    topic_total: np.ndarray,
-    major_prior: np.ndarray,
-    minor_prior: np.ndarray,
-    total_eta: float,
-    assignments: np.ndarray,
-    target: np.ndarray | None,
-    words: np.ndarray,
-) -> float:
-    """One sweep, drawn, or forced to `target`; returns log g."""
-    counts = (major_topic, minor_topic, topic_total, major_prior, minor_prior, total_eta)
-    chain = (assignments, target, words)
-    return visit_tokens(0, len(assignments), major, minor, *counts, *chain)
+def _sweep(*arrays: Any) -> float:
+    """All tokens of a scan, drawn, or forced to its target; returns log g."""
+    return visit_tokens(0, len(arrays[0]), *arrays)
