@@ -68,6 +68,17 @@ def _renewed(value: Any) -> Any:
     return replace(value, **made)
 
 
+@contextmanager
+def using_threads(count: int) -> Iterator[None]:
+    """Parallel kernels use so many threads within this block."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
+
+
 # -- in a worker -----------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from bayestopics.evidence.compute import evidence
 from bayestopics.evidence.estimate import combine
 from bayestopics.evidence.harmonic import harmonic, harmonic_mean, log_likelihood_given_beta
 from bayestopics.evidence.replica_exchange import bennett, exchange
-from bayestopics.lda.density import log_joint
+from bayestopics.lda.density import log_joint, log_likelihood
 from bayestopics.lda.parameters import draw_parameters
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.problems import InputError
@@ -77,7 +77,7 @@ def test_tempered_sweeps_have_their_law(b):
     shares = (visits[:, None] == np.arange(len(law))).reshape(batches, -1, len(law)).mean(axis=1)
     scores = (shares.mean(axis=0) - law) / (shares.std(axis=0, ddof=1) / np.sqrt(batches))
     assert np.abs(scores).max() < 5.9  # Student t, 99 degrees, 32 of them: 1e-6
-    assert chain.log_likelihood == pytest.approx(tempered.log_likelihood(chain.state), abs=1e-8)
+    assert chain.log_likelihood == pytest.approx(log_likelihood(chain.state), abs=1e-8)
 
 
 def test_the_urn_draws_from_the_prior():

@@ -8,12 +8,10 @@ of `sparse` falls as a chain concentrates, so there are two phases: `early`, swe
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
 
@@ -21,6 +19,7 @@ from bayestopics.bench.programs import PRIOR, Program
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import State, random_start
+from bayestopics.processes import using_threads
 from bayestopics.runs.chain import warm
 
 REFERENCE = "tomotopy"
@@ -41,22 +40,12 @@ class Effort:
     warm_up: int = 100  # sweeps
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
-
-
 def compare(corpus: Corpus, topics: int, programs: list[Program], effort: Effort, say: Say) -> pd.DataFrame:
     """A row a phase and program."""
     rng = np.random.default_rng(0)
     start = random_start(corpus, topics, PRIOR, rng)
     rows: list[dict[str, Any]] = []
-    with one_thread():
+    with using_threads(1):
         for phase in PHASES:
             if phase == "warmed":
                 say("warming up")

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.tempered import log_likelihood
 from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.parameters import Parameters, draw_parameters
 from bayestopics.lda.state import Prior, State
 

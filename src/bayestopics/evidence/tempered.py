@@ -13,7 +13,7 @@ import numpy as np
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.dense import CANCELLED
-from bayestopics.lda.density import _log_likelihood
+from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.state import Prior, State, from_assignments, unsigned
 from bayestopics.lda.uniforms import new_words, uniform
 
@@ -42,11 +42,6 @@ def _draw_urns(documents: np.ndarray, alpha: np.ndarray, assignments: np.ndarray
         assignments[i] = t
         counts[t] += 1.0
         length += 1
-
-
-def log_likelihood(state: State) -> float:
-    """log p(w | z), summed from the counts."""
-    return float(_log_likelihood(state.term_topic, state.topic_total, state.eta))
 
 
 class Tempered:

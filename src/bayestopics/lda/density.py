@@ -12,10 +12,12 @@ from bayestopics.lda.state import State
 
 def log_joint(state: State) -> float:
     """log p(w, z | T, alpha, eta), with theta and beta integrated out. For T = 1 it is log m(1), the evidence."""
-    return float(
-        _log_prior_assignments(state.document_topic, state.alpha)
-        + _log_likelihood(state.term_topic, state.topic_total, state.eta)
-    )
+    return float(_log_prior_assignments(state.document_topic, state.alpha)) + log_likelihood(state)
+
+
+def log_likelihood(state: State) -> float:
+    """log p(w | z, eta), with beta integrated out."""
+    return float(_log_likelihood(state.term_topic, state.topic_total, state.eta))
 
 
 @kernel

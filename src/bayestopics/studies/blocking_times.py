@@ -7,8 +7,6 @@ machine that slows down for a while slows all of them down. A record is one corp
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numba
 import numpy as np
@@ -18,6 +16,7 @@ from tqdm import tqdm
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
+from bayestopics.processes import using_threads
 from bayestopics.runs.chain import warm
 from bayestopics.runs.record import Record, Run, Stopwatch
 
@@ -53,16 +52,6 @@ def compute(run: Run, corpus: Corpus) -> Record:
         "tokens": corpus.token_count,
     }
     return Record(run, metrics, tables={"timing": pd.DataFrame(rows)}, volatile=watch.volatile())
-
-
-@contextmanager
-def using_threads(count: int) -> Iterator[None]:
-    before = numba.get_num_threads()
-    numba.set_num_threads(count)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
 
 
 def seconds_a_sweep(record: Record) -> pd.DataFrame:
