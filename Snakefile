@@ -21,6 +21,7 @@ include: "workflow/rules/frame.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/first_look.smk"
 include: "workflow/rules/blocking.smk"
+include: "workflow/rules/number_of_topics.smk"
 include: "workflow/rules/tracking.smk"
 include: "workflow/rules/claims.smk"
 

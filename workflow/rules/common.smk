@@ -8,6 +8,7 @@ import yaml
 
 from bayestopics.code import code_hash, kernel_hash
 from bayestopics.corpus.registry import Registry
+from bayestopics.evidence.compute import PATHS
 from bayestopics.lda import SAMPLERS
 
 validate(config, "../schemas/config.schema.yaml")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
+from bayestopics import processes
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence import reference
 from bayestopics.evidence.annealing import PILOT_STEPS, anneal, ladder_from, pilot
+from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.estimate import combine
 from bayestopics.evidence.harmonic import harmonic
@@ -22,9 +29,13 @@ from bayestopics.seeds import generator
 LEVELS = 30  # of replica exchange
 PARTICLES = 10  # of sequential Monte Carlo
 METHODS = ("annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi")
-PATHS = ("ais", "replica-exchange", "smc")
+PATHS = ("reference", "ais", "replica-exchange", "smc")
 
 One = Callable[[Corpus, int, Prior, int, np.random.Generator], float]  # corpus, topics, prior, sweeps, rng
+
+
+def _reference(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    return reference.estimate(corpus, topics, prior, sweeps, rng)
 
 
 def _ais(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
@@ -63,6 +74,7 @@ def _pseudo_marginal(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng
 
 
 ESTIMATORS: dict[str, One] = {
+    "reference": _reference,
     "ais": _ais,
     "replica-exchange": _exchange,
     "smc": _smc,
@@ -71,7 +83,7 @@ ESTIMATORS: dict[str, One] = {
     "harmonic-psi": _harmonic_psi,
     "chib": _chib,
 }
-UNBIASED = ("ais", "smc", "pseudo-marginal")
+UNBIASED = ("reference", "ais", "smc", "pseudo-marginal")
 NOT_TO_BE_TRUSTED = ("harmonic-z", "harmonic-psi", "chib")
 
 
@@ -81,29 +93,35 @@ def evidence(
     prior: Prior,
     *,
     method: str = "annealing",
-    path: str = "ais",
+    path: str = "reference",
     sweeps: int = 2000,
     repeats: int = 4,
     seed: int = 0,
+    workers: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
     """log m(T) of each T, with its error, from `repeats` independent repeats.
 
-    `sweeps` is the length of one repeat: steps of the ladder for ais and smc (for smc divided among its particles),
-    sweeps of every replica for replica-exchange, kept sweeps for chib (a pilot of a third comes first) and the harmonic
-    means (a burn-in of half comes first), m for pseudo-marginal.
+    `sweeps` is the length of one repeat: steps of the ladder for reference (as many come before, from the prior, to
+    find topics), ais and smc (for smc divided among its particles), sweeps of every replica for replica-exchange, kept
+    sweeps for chib (a pilot of a third comes first) and the harmonic means (a burn-in of half comes first), m for
+    pseudo-marginal. `workers` processes share the repeats; the results are the same bits for any number of them. The
+    caller removes the checkpoint.
     """
     if method not in METHODS or path not in PATHS:
         raise InputError(f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {method}, {path}")
-    if min(sweeps, repeats) < 1:
-        raise InputError(f"nothing to do with {sweeps} sweeps and {repeats} repeats")
-    name = path if method == "annealing" else method
-    found, doubts = [], []
+    if min(sweeps, repeats, workers) < 1:
+        raise InputError(f"nothing to do with {sweeps} sweeps, {repeats} repeats and {workers} workers")
     for count in topics:
         prior.alpha_vector(count)
-        keys = [f"evidence/{name}/{count}/{repeat}" for repeat in range(repeats)]
-        estimates = [ESTIMATORS[name](corpus, count, prior, sweeps, generator(seed, key)) for key in keys]
-        found.append(combine(np.array(estimates), unbiased=name in UNBIASED))
-        doubts += [f"T={count}: {warning}" for warning in found[-1].warnings]
+    name = path if method == "annealing" else method
+    jobs = [(count, repeat) for count in topics for repeat in range(repeats)]
+    made = _make_all(Work(name, corpus, prior, sweeps, seed), jobs, workers, checkpoint)
+    found = [
+        combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), unbiased=name in UNBIASED)
+        for count in topics
+    ]
+    doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if name in NOT_TO_BE_TRUSTED:
         doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
     return {
@@ -112,5 +130,53 @@ def evidence(
         "standard_error": [one.standard_error for one in found],
         "log_estimates": [one.log_estimates for one in found],
         "unbiased": name in UNBIASED,
+        "seconds": [[made[count, repeat][1] for repeat in range(repeats)] for count in topics],
         "warnings": doubts,
     }
+
+
+Job = tuple[int, int]  # T, number of the repeat
+Done = tuple[float, float]  # log-estimate, seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All that an estimate depends on, but T and its number."""
+
+    name: str
+    corpus: Corpus
+    prior: Prior
+    sweeps: int
+    seed: int
+
+
+def _make(work: Work, job: Job) -> Done:
+    topics, repeat = job
+    rng, start = generator(work.seed, f"evidence/{work.name}/{topics}/{repeat}"), time.perf_counter()
+    value = ESTIMATORS[work.name](work.corpus, topics, work.prior, work.sweeps, rng)
+    return value, time.perf_counter() - start
+
+
+def _make_all(work: Work, jobs: Sequence[Job], workers: int, checkpoint: Checkpoint | None) -> dict[Job, Done]:
+    """The largest T first, for they take longest."""
+    made: dict[Job, Done] = (checkpoint.load() if checkpoint else None) or {}
+    todo = sorted((job for job in jobs if job not in made), reverse=True)
+    tokens = np.array([0, 1])
+    two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
+    if todo:  # kernels are compiled, or taken from the cache, before seconds are counted
+        _make(replace(work, corpus=two, sweeps=4), (2, 0))
+    for job, done in tqdm(_each(work, todo, workers), desc="evidence", unit="repeat", total=len(todo), disable=None):
+        made[job] = done
+        if checkpoint and (checkpoint.due() or len(made) == len(jobs)):
+            checkpoint.save(made)
+    return made
+
+
+def _each(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Done]]:
+    if workers == 1 or len(jobs) < 2:
+        yield from ((job, _make(work, job)) for job in jobs)
+        return
+    with processes.pool(min(workers, len(jobs)), work) as submit:
+        futures = {submit(_make, job): job for job in jobs}
+        for future in as_completed(futures):
+            yield futures[future], future.result()

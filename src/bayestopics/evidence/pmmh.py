@@ -19,7 +19,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from tqdm import tqdm
 
 from bayestopics import processes
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.evidence.pseudo_marginal import Estimates, warm
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
@@ -79,14 +80,6 @@ class Observer(Protocol):
     """Looks at every kept state; pickled with the checkpoint. Steps of a chain come in turn, chains in any order."""
 
     def observe(self, chain: int, step: int, topics: int, assignments: np.ndarray) -> None: ...
-
-
-class Checkpoint(Protocol):
-    """`runs.checkpoint.Checkpoint`."""
-
-    def load(self) -> Any | None: ...
-    def due(self) -> bool: ...
-    def save(self, state: Any) -> None: ...
 
 
 @dataclass

@@ -21,13 +21,16 @@ from types import ModuleType
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.tempered import draw_prior
 from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
 CHOICES = ("weighted", "last")
+PRIOR = "prior"  # as importance distribution, in the place of a sampler
 STARTS = ("uniform", "pilot")
 
 Summand = Callable[[State, np.random.Generator], float]  # does a sweep, and returns the log of its summand
@@ -62,7 +65,7 @@ def estimate(
     if choose not in CHOICES:
         raise InputError(f"unknown choice of z {choose!r}; known are {', '.join(CHOICES)}")
     state = _start(corpus, topics, prior, start, rng)
-    sweep = _summand(corpus, sampler_by_name(sampler), state)
+    sweep = _from_prior(corpus, prior) if sampler == PRIOR else _summand(corpus, sampler_by_name(sampler), state)
     log_summands = np.empty(inner)
     log_total, chosen = -math.inf, state.assignments
     for step in range(inner):
@@ -81,6 +84,16 @@ def _start(corpus: Corpus, topics: int, prior: Prior, start: str | np.ndarray, r
     if start != "uniform":
         raise InputError(f"an estimate starts at a 'uniform' z or at a given one, not at {start!r}")
     return random_start(corpus, topics, prior, rng)
+
+
+def _from_prior(corpus: Corpus, prior: Prior) -> Summand:
+    def summand(state: State, rng: np.random.Generator) -> float:
+        """log p(w | z_l), z_l from the prior whatever came before."""
+        drawn = draw_prior(corpus, state.topics, prior, rng)
+        state.assignments[:] = drawn.assignments
+        return log_likelihood(drawn)
+
+    return summand
 
 
 def _summand(corpus: Corpus, module: ModuleType, state: State) -> Summand:
@@ -227,7 +240,8 @@ class Estimates:
     _pilots: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        sampler_by_name(self.sampler)
+        if self.sampler != PRIOR:
+            sampler_by_name(self.sampler)
         if self.start not in STARTS:
             raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
         if self.choose not in CHOICES:
@@ -263,6 +277,5 @@ def warm(sampler: str) -> None:
     tokens = np.array([0, 1])
     corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
     estimate(corpus, 2, Prior(0.5, 0.5), inner=1, rng=np.random.default_rng(0), sampler=sampler)
-    module = sampler_by_name(sampler)
-    if hasattr(module, "warm"):
+    if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "warm"):
         module.warm()

@@ -1,0 +1,291 @@
+"""Evidence from a fitted reference: annealing along q(z)^(1-b) p(w, z)^b, q made from a run of the sampler itself.
+
+Annealing from the prior crosses the point where topics form, and there it stays behind whatever its length. A
+reference that knows the topics has no such point on its way (Lefebvre, Steele & Vandal 2010; Fan et al. 2011). A mode
+is found by annealing from the prior; q gives each token the shares of the topics that a chain in this mode gave it,
+tokens being independent. The estimate is unbiased for every q.
+
+A chain keeps to one of the T! labellings of its topics. So, for a symmetric prior, all is restricted to the z that the
+reference likes best as they are labelled; this region and its images under relabelling cover all z, and
+m(T) = T! E[weight / (number of empty topics)!]. Sweeps go forward or backward with equal chance, which makes them
+reversible, so that one that leaves the region can be refused; on corpora of some size hardly any does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.annealing import check_ladder, ladder_from, pilot
+from bayestopics.evidence.tempered import Tempered, draw_prior
+from bayestopics.jit import kernel, sum_kernel
+from bayestopics.lda.dense import CANCELLED
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import CHANGING, Prior, State, from_assignments, unsigned
+from bayestopics.lda.uniforms import new_words, uniform
+
+MINIMUM = 20  # sweeps of any part of an estimate
+
+
+def estimate(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T): topics found by `steps` sweeps from the prior, then `steps` from the reference."""
+    state = find_topics(corpus, topics, prior, steps, rng)
+    reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
+    ladder = pilot_ladder(drawn(corpus, topics, prior, reference, rng), steps, rng, max(MINIMUM, steps // 10))
+    return anneal(drawn(corpus, topics, prior, reference, rng), ladder, rng)
+
+
+def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> State:
+    """Where annealing from the prior ends: topics form slowly, and better than from a random start."""
+    pilot_steps = max(MINIMUM, steps // 10)
+    ladder = ladder_from(*pilot(corpus, topics, prior, rng, pilot_steps), steps)
+    tempered = Tempered(draw_prior(corpus, topics, prior, rng))
+    for b in tqdm(ladder[1:], desc=f"finding topics, T={topics}", unit="step", disable=None, leave=False):
+        tempered.sweep(b, rng)
+    return tempered.state
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """q(z): tokens are independent; those of one (document, term) pair have the same shares of topics."""
+
+    pairs: np.ndarray  # int32[N]: the pair of each token
+    shares: np.ndarray  # float64[P, T]
+    log_shares: np.ndarray
+    symmetric: bool  # the prior does not change when topics change their names
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        below = np.cumsum(self.shares, axis=1)[self.pairs]
+        thresholds = rng.random(len(self.pairs)) * below[:, -1]
+        return np.minimum((below <= thresholds[:, None]).sum(axis=1), below.shape[1] - 1)
+
+    def log_density(self, assignments: np.ndarray) -> float:
+        return float(self.log_shares[self.pairs, assignments].sum())
+
+    def likes(self, assignments: np.ndarray) -> bool:
+        """Whether no other labelling of the topics has a larger q; the rest of the space mirrors this region."""
+        if not self.symmetric:
+            return True
+        scores = np.zeros((self.log_shares.shape[1],) * 2)
+        _add_rows(self.log_shares, self.pairs, assignments, scores)
+        rows, columns = linear_sum_assignment(scores, maximize=True)
+        best = scores[rows, columns].sum()
+        return bool(np.trace(scores) >= best - 1e-9 * abs(best))
+
+
+def pairs_of(corpus: Corpus) -> np.ndarray:
+    """The number of each token's (document, term) pair; tokens are sorted by both."""
+    new = (np.diff(corpus.documents) != 0) | (np.diff(corpus.terms) != 0)
+    return np.concatenate([[0], np.cumsum(new)]).astype(np.int32) if corpus.token_count else np.empty(0, np.int32)
+
+
+def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> Reference:
+    """The shares of the topics along a chain that goes on from `state`, which it changes. The tokens' conditionals are
+    averaged, not their topics, so that none is zero."""
+    pairs = pairs_of(corpus)
+    size = (int(pairs[-1]) + 1, state.topics)
+    symmetric = bool(np.ptp(state.alpha) == 0)
+    path = Path(state, Reference(pairs, np.ones(size), np.zeros(size), symmetric))
+    total = np.zeros(size)
+    for _ in tqdm(range(sweeps), desc="reference", unit="sweep", disable=None, leave=False):
+        path.sweep_anywhere(1.0, rng, total)
+    total /= total.sum(axis=1, keepdims=True)
+    total = np.maximum(total, 1e-12)
+    return Reference(pairs, total, np.log(total), symmetric)
+
+
+class Path:
+    """A state that sweeps at any b between the reference and the posterior, and knows log p(w, z) - log q(z)."""
+
+    def __init__(self, state: State, reference: Reference) -> None:
+        self.state, self.reference = state, reference
+        self.log_ratio = log_joint(state) - reference.log_density(state.assignments)
+        self.refused = 0
+        self._largest = [int(np.bincount(index, minlength=1).max()) for index in (state.documents, state.terms)]
+        self._powers = np.empty(state.term_topic.shape)
+
+    def sweep(self, b: float, rng: np.random.Generator) -> float:
+        """One sweep at b, refused if it leaves the region that the reference likes; returns the log ratio."""
+        before, kept = self.log_ratio, [getattr(self.state, name).copy() for name in CHANGING]
+        self.sweep_anywhere(b, rng)
+        if not self.reference.likes(self.state.assignments):
+            self.refused += 1
+            self.log_ratio = before
+            for name, values in zip(CHANGING, kept, strict=True):
+                getattr(self.state, name)[:] = values
+        return self.log_ratio
+
+    def sweep_anywhere(self, b: float, rng: np.random.Generator, total: np.ndarray | None = None) -> None:
+        """One sweep, forward or backward; the conditionals of all tokens are added to `total`."""
+        state, reference = self.state, self.reference
+        tables = [
+            (np.arange(largest + 1)[:, None] + prior) ** b
+            for largest, prior in zip(self._largest, (state.alpha, np.array([state.eta])), strict=True)
+        ]
+        weights = np.exp((1 - b) * reference.log_shares)
+        documents, terms, pairs, assignments = unsigned(
+            state.documents, state.terms, reference.pairs, state.assignments
+        )
+        counts = (state.document_topic, state.term_topic, state.topic_total)
+        data = (documents, terms, pairs, *counts, state.alpha, state.eta, assignments)
+        forward = bool(rng.random() < 0.5)
+        room = (tables[0], tables[1][:, 0], self._powers, weights, reference.shares)
+        self.log_ratio += _sweep(*data, b, forward, *room, total, new_words(rng))
+
+
+def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T): from a draw of the reference."""
+    check_ladder(ladder)
+    if not path.reference.likes(path.state.assignments):
+        return -math.inf
+    log_weight = 0.0
+    topics = path.state.topics
+    for step in tqdm(range(len(ladder) - 1), desc=f"annealing, T={topics}", unit="step", disable=None, leave=False):
+        log_weight += (ladder[step + 1] - ladder[step]) * path.log_ratio
+        if ladder[step + 1] < 1.0:
+            path.sweep(ladder[step + 1], rng)
+    return float(log_weight) + log_labellings(path)
+
+
+def anneal_backward(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
+    """One log-estimate from above, from a draw of the posterior in the region of the reference."""
+    check_ladder(ladder)
+    log_weight = 0.0
+    first = log_labellings(path)
+    for step in range(len(ladder) - 1, 0, -1):
+        log_weight += (ladder[step] - ladder[step - 1]) * path.log_ratio
+        if ladder[step - 1] > 0.0:
+            path.sweep(ladder[step - 1], rng)
+    return float(log_weight) + first
+
+
+def log_labellings(path: Path) -> float:
+    """log of the number of different labellings of these topics: empty ones are all the same."""
+    if not path.reference.symmetric:
+        return 0.0
+    return math.lgamma(path.state.topics + 1) - math.lgamma(int(np.sum(path.state.topic_total == 0)) + 1)
+
+
+def drawn(corpus: Corpus, topics: int, prior: Prior, reference: Reference, rng: np.random.Generator) -> Path:
+    return Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference)
+
+
+def pilot_ladder(path: Path, steps: int, rng: np.random.Generator, sweeps: int) -> np.ndarray:
+    """Steps of equal variance, from a short run that `path` takes."""
+    first = np.linspace(0.0, 1.0, sweeps + 1)
+    return ladder_from(first, np.array([path.log_ratio, *(path.sweep(b, rng) for b in first[1:])]), steps)
+
+
+@kernel
+def _add_rows(log_shares: np.ndarray, pairs: np.ndarray, assignments: np.ndarray, scores: np.ndarray) -> None:
+    for i in range(len(pairs)):
+        s, pair = assignments[i], pairs[i]
+        for t in range(len(scores)):
+            scores[s, t] += log_shares[pair, t]
+
+
+@sum_kernel
+def _mass(v: int, pair: int, powers: np.ndarray, weights: np.ndarray, factor: np.ndarray) -> float:
+    mass = 0.0
+    for t in range(len(factor)):
+        mass += powers[v, t] * weights[pair, t] * factor[t]
+    return mass
+
+
+@kernel
+def _mass_of_others(v: int, pair: int, powers: np.ndarray, weights: np.ndarray, factor: np.ndarray, old: int) -> float:
+    mass = 0.0
+    for t in range(len(factor)):
+        if t != old:
+            mass += powers[v, t] * weights[pair, t] * factor[t]
+    return mass
+
+
+@kernel
+def _sweep(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    pairs: np.ndarray,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    assignments: np.ndarray,
+    b: float,
+    forward: bool,
+    document_table: np.ndarray,
+    term_table: np.ndarray,
+    powers: np.ndarray,
+    weights: np.ndarray,
+    shares: np.ndarray,
+    conditionals: np.ndarray | None,
+    words: np.ndarray,
+) -> float:
+    """One sweep; returns by how much log p(w, z) - log q(z) rose. document_table[c, t] = (c + alpha_t)^b, term_table[c]
+    = (c + eta)^b, weights = shares^(1-b); `powers` is room for V x T numbers."""
+    topics, total_eta = len(alpha), len(term_topic) * eta
+    for v in range(len(term_topic)):
+        for t in range(topics):
+            powers[v, t] = term_table[term_topic[v, t]]
+    # (m_t + V eta)^-b, as it is and with one token less; each changes only when a token moves
+    total, less = (topic_total + total_eta) ** -b, np.maximum(topic_total - 1 + total_eta, 0.0) ** -b
+    factor = np.empty(topics)
+    rise, product, current = 0.0, 1.0, -1
+    tokens = len(assignments)
+    for step in range(tokens):
+        i = step if forward else tokens - 1 - step
+        d, v, pair, old = documents[i], terms[i], pairs[i], assignments[i]
+        if d != current:
+            current = d
+            for t in range(topics):
+                factor[t] = document_table[document_topic[d, t], t] * total[t]
+        own = document_table[document_topic[d, old] - 1, old] * less[old]
+        chosen = term_table[term_topic[v, old] - 1] * own * weights[pair, old]
+        with_token = _mass(v, pair, powers, weights, factor)
+        others = with_token - powers[v, old] * weights[pair, old] * factor[old]
+        if others < CANCELLED * with_token:
+            others = _mass_of_others(v, pair, powers, weights, factor, old)
+        mass = others + chosen
+        if conditionals is not None:
+            for t in range(topics):
+                if t != old:
+                    conditionals[pair, t] += powers[v, t] * weights[pair, t] * factor[t] / mass
+            conditionals[pair, old] += chosen / mass
+        threshold = uniform(words) * mass - chosen
+        if threshold < 0.0:
+            continue
+        new = int(old)
+        for t in range(topics):
+            if t != old:
+                new = t
+                threshold -= powers[v, t] * weights[pair, t] * factor[t]
+                if threshold < 0.0:
+                    break
+        if new == old:
+            continue
+        product *= (term_topic[v, new] + eta) / (topic_total[new] + total_eta)
+        product *= (topic_total[old] - 1 + total_eta) / (term_topic[v, old] - 1 + eta)
+        product *= (document_topic[d, new] + alpha[new]) / (document_topic[d, old] - 1 + alpha[old])
+        product *= shares[pair, old] / shares[pair, new]
+        if not 1e-100 < product < 1e100:
+            rise += math.log(product)
+            product = 1.0
+        assignments[i] = new
+        document_topic[d, old] -= 1
+        document_topic[d, new] += 1
+        term_topic[v, old] -= 1
+        term_topic[v, new] += 1
+        topic_total[old] -= 1
+        topic_total[new] += 1
+        powers[v, old], powers[v, new] = term_table[term_topic[v, old]], term_table[term_topic[v, new]]
+        total[old], less[new] = less[old], total[new]
+        less[old] = (topic_total[old] - 1 + total_eta) ** -b if topic_total[old] > 0 else 0.0
+        total[new] = (topic_total[new] + total_eta) ** -b
+        factor[old], factor[new] = own, document_table[document_topic[d, new], new] * total[new]
+    return rise + math.log(product)

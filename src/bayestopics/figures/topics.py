@@ -1,0 +1,166 @@
+"""Figures and tables of the study `number_of_topics`: PMMH chains, log m(T) by every method, leave-one-out scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from scipy.stats import kendalltau
+
+from bayestopics.figures.style import COLOURS, label_scale
+from bayestopics.runs.record import Record
+from bayestopics.studies.topics_pmmh import running_mean
+
+YARDSTICK = "reference"
+NAMES = {
+    "reference": "annealing from a reference (yardstick)",
+    "ais": "annealing from the prior",
+    "replica-exchange": "replica exchange",
+    "smc": "sequential Monte Carlo",
+    "pseudo-marginal": "pseudo-marginal estimate (4.9)",
+    "chib": "Chib",
+    "harmonic-z": "harmonic mean, z",
+    "harmonic-psi": "harmonic mean, psi",
+}
+LOOK = {
+    name: {"color": colour, "marker": marker}
+    for name, colour, marker in zip(NAMES, (COLOURS[6], *COLOURS[:6], "#888888"), "osD^v<>p", strict=True)
+}
+
+
+def method_of(record: Record) -> str:
+    params = record.run.params
+    return str(params["path"] if params["method"] == "annealing" else params["method"])
+
+
+def _mark(axis: Axes, record: Record, vertical: bool) -> None:
+    """The number of topics that the paper gives, or that generated the corpus."""
+    if (topics := record.run.params.get("expected_topics")) is not None:
+        draw = axis.axvline if vertical else axis.axhline
+        draw(topics, color="#888888", linestyle=":", linewidth=1)
+
+
+# -- PMMH --------------------------------------------------------------------------------------------
+
+
+def draw_walks(records: list[Record], scale: str) -> Figure:
+    """T along every chain of one corpus, its running mean, and the log-estimates that hold it."""
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.6))
+    for number, record in enumerate(records):
+        params, trace, style = record.run.params, record.trace, {"color": COLOURS[number % len(COLOURS)]}
+        label = f"from {params['start']}, m = {params['inner']}"
+        if params["sampler"] == "prior":
+            label += ", importance sampling from the prior"
+        steps = np.arange(1, len(trace) + 1)
+        left.plot(steps, trace["topics"], linewidth=0.9, label=label, **style)
+        middle.plot(steps, running_mean(trace), linewidth=1.3, **style)
+        text = f"{label}: sd {record.metrics['log_estimate_sd']:,.0f}, accepted {record.metrics['acceptance_rate']:.2%}"
+        if params["sampler"] != "prior":  # its estimates are far below all others
+            right.plot(steps, trace["log_estimate"], linewidth=1.0, label=text, **style)
+    for axis in (left, middle):
+        _mark(axis, records[0], vertical=False)
+        axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+    left.set(title=f"{records[0].run.corpus}: T", xlabel="step", ylabel="number of topics")
+    middle.set(title="running mean of T", xlabel="step")
+    right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
+    left.legend(fontsize=8)
+    right.legend(fontsize=7.5, loc="lower right")
+    doubted = sum(bool(record.warnings) for record in records)
+    if doubted:
+        text = f"{doubted} of {len(records)} chains are not to be trusted: see the table of chains for the reasons"
+        figure.text(0.01, 0.005, text, color="#AA3333", fontsize=9)
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    return figure
+
+
+def walks_table(records: list[Record]) -> pd.DataFrame:
+    """A row a chain."""
+    rows = []
+    for record in records:
+        params, metrics = record.run.params, record.metrics
+        keys = ("corpus", "sampler", "start", "inner", "iterations")
+        rows.append({key: params[key] for key in keys} | metrics | {"warnings": "; ".join(record.warnings)})
+    return pd.DataFrame(rows)
+
+
+# -- evidence ----------------------------------------------------------------------------------------
+
+
+def evidence_of(record: Record) -> pd.DataFrame:
+    """log_evidence and standard_error by T."""
+    return record.tables["evidence"].set_index("topics").sort_index()
+
+
+def draw_evidence(records: list[Record], scale: str) -> Figure:
+    """log m(T) of one corpus by every method: all of them, and those that come near the yardstick."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5))
+    found = {method_of(record): evidence_of(record) for record in records}
+    for method, table in found.items():
+        style: dict[str, Any] = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
+        left.errorbar(table.index, table["log_evidence"], table["standard_error"], label=NAMES[method], **style)
+    left.set(title=f"{records[0].run.corpus}: log m(T)", xlabel="number of topics", ylabel="nats")
+    if YARDSTICK in found:
+        best = found[YARDSTICK]["log_evidence"].max()
+        span = best - found[YARDSTICK]["log_evidence"].min()
+        for method, table in found.items():
+            near = table[table["log_evidence"] > best - 1.2 * span - 10]
+            near = near[near["log_evidence"] < best + 0.2 * span + 10] - [best, 0.0]
+            style = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
+            right.errorbar(near.index, near["log_evidence"], near["standard_error"], **style)
+        right.set(title="the same, near the yardstick, less its largest", xlabel="number of topics", ylabel="nats")
+    for axis in (left, right):
+        _mark(axis, records[0], vertical=True)
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.legend(*left.get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    return figure
+
+
+def methods_table(records: list[Record]) -> pd.DataFrame:
+    """A row a corpus and method: its best T, how it orders T beside the yardstick, how far off it is, its seconds."""
+    yardsticks = {r.run.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
+    rows = []
+    for record in records:
+        table, estimates = evidence_of(record), record.tables["estimates"]
+        row: dict[str, Any] = {
+            "corpus": record.run.corpus,
+            "method": method_of(record),
+            "sweeps": record.run.params["sweeps"],
+            "repeats": record.run.params["repeats"],
+            "best_topics": int(table["log_evidence"].idxmax()),
+            "scatter": float(estimates.groupby("topics")["log_estimate"].std().median()),
+            "seconds_an_estimate": float(record.tables["timing"]["seconds"].mean()),
+        }
+        if record.run.corpus in yardsticks:
+            both = yardsticks[record.run.corpus].join(table, how="inner", rsuffix="_here")
+            row["best_topics_of_yardstick"] = int(both["log_evidence"].idxmax())
+            row["rank_correlation"] = float(kendalltau(both["log_evidence"], both["log_evidence_here"]).statistic)
+            row["median_difference"] = float((both["log_evidence_here"] - both["log_evidence"]).median())
+        rows.append(row | {"warnings": len(record.warnings)})
+    return pd.DataFrame(rows)
+
+
+# -- leave-one-out scores ----------------------------------------------------------------------------
+
+
+def draw_scores(records: list[Record], scale: str) -> Figure:
+    """log S(T) of each corpus, with its Monte Carlo error."""
+    figure, axes = plt.subplots(1, len(records), figsize=(1 + 5.5 * len(records), 4.4), squeeze=False)
+    for axis, record in zip(axes[0], records, strict=True):
+        table = record.tables["scores"]
+        axis.errorbar(table["topics"], table["log_score"], table["standard_error"], marker="o", capsize=2.5)
+        _mark(axis, record, vertical=True)
+        documents = record.tables["documents"]["document"].nunique()
+        axis.set(title=f"{record.run.corpus}: {documents} documents left out", xlabel="number of topics")
+        axis.set(ylabel="log score: mean of log L(d)")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    return figure

@@ -1,0 +1,106 @@
+"""Evidence from a fitted reference against enumeration: unbiased whatever the reference, its labelling counted once."""
+
+import numpy as np
+import pytest
+
+import oracle
+from bayestopics.evidence import reference
+from bayestopics.evidence.reference import Path, Reference, anneal, anneal_backward, drawn, fit, pairs_of
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import Prior, from_assignments
+
+LIMIT = 4.9  # standard errors: two-sided false-alarm rate 1e-6
+CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)
+CASES = [
+    pytest.param(2, Prior(0.4, 0.3), id="2 topics"),
+    pytest.param(3, Prior((0.2, 0.5, 1.3), 0.3), id="3 topics, asymmetric"),
+    pytest.param(3, Prior(0.3, 0.2), id="3 topics"),
+]
+
+
+def a_reference(topics: int, prior: Prior, seed: int = 1) -> Reference:
+    """From a few sweeps, so that it prefers one labelling."""
+    rng = np.random.default_rng(seed)
+    start = from_assignments(CORPUS, topics, prior, rng.integers(topics, size=CORPUS.token_count))
+    return fit(CORPUS, start, 3, rng)
+
+
+def check_unbiased(log_estimates: np.ndarray, exact: float) -> None:
+    ratios = np.exp(log_estimates - exact)
+    score = (ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
+    assert abs(score) < LIMIT, f"the mean is {score:.1f} standard errors off"
+
+
+def estimates(topics: int, prior: Prior, ladder: np.ndarray, many: int = 3000) -> np.ndarray:
+    ours, rng = a_reference(topics, prior), np.random.default_rng(2)
+    return np.array([anneal(drawn(CORPUS, topics, prior, ours, rng), ladder, rng) for _ in range(many)])
+
+
+@pytest.mark.parametrize(("topics", "prior"), CASES)
+def test_unbiased(topics, prior):
+    exact = oracle.enumerate_all(CORPUS, topics, prior).log_evidence
+    check_unbiased(estimates(topics, prior, np.linspace(0, 1, 5)), exact)
+
+
+@pytest.mark.parametrize(("topics", "prior"), CASES)
+def test_backward_from_posterior_draws_in_the_region(topics, prior):
+    exact, ours, rng = oracle.enumerate_all(CORPUS, topics, prior), a_reference(topics, prior), np.random.default_rng(3)
+    inside = np.array([ours.likes(exact.state(row).assignments) for row in range(len(exact.posterior))])
+    law = np.where(inside, exact.posterior, 0.0)
+    rows = rng.choice(len(law), size=3000, p=law / law.sum())
+    ladder = np.linspace(0, 1, 5)
+    backward = np.array([anneal_backward(Path(exact.state(row), ours), ladder, rng) for row in rows])
+    # E[1 / weight] is P(the reference's own draw is in the region) over sum of p(w, z) there
+    draws = np.array([ours.likes(ours.draw(rng)) for _ in range(3000)])
+    ratios = np.exp(exact.log_evidence - backward)
+    error = np.hypot(ratios.std() / np.sqrt(len(ratios)), draws.std() / np.sqrt(len(draws)))
+    assert abs(ratios.mean() - draws.mean()) < LIMIT * error
+
+
+@pytest.mark.parametrize("fault", ["no region", "no empty topics", "no labellings"])
+def test_faults_are_caught(monkeypatch, fault):
+    """With four topics and a large eta several are often empty."""
+    topics, prior = (4, Prior(0.1, 2.0)) if fault == "no empty topics" else (3, Prior(0.3, 0.2))
+    if fault == "no region":
+        monkeypatch.setattr(Reference, "likes", lambda self, assignments: True)
+    else:
+        log_labellings = {"no empty topics": np.log(24.0), "no labellings": 0.0}[fault]
+        monkeypatch.setattr(reference, "log_labellings", lambda path: log_labellings)
+    found = estimates(topics, prior, np.linspace(0, 1, 5))
+    with pytest.raises(AssertionError, match="standard errors off"):
+        check_unbiased(found, oracle.enumerate_all(CORPUS, topics, prior).log_evidence)
+
+
+@pytest.mark.parametrize("b", [0.0, 0.4, 1.0])
+def test_sweeps_have_their_law(b):
+    """Shares of sweeps at each assignment of the region against q^(1-b) p^b there; batch means, Bonferroni."""
+    topics, prior = 2, Prior(0.3, 0.3)
+    ours, rng, sweeps, batches = a_reference(topics, prior), np.random.default_rng(4), 20_000, 100
+    z = oracle.all_assignments(CORPUS.token_count, topics)
+    states = [from_assignments(CORPUS, topics, prior, row) for row in z]
+    log_law = [(1 - b) * ours.log_density(s.assignments) + b * log_joint(s) for s in states]
+    law = np.exp(log_law) * [ours.likes(s.assignments) for s in states]
+    law /= law.sum()
+    path = Path(states[int(law.argmax())].copy(), ours)
+    visits = np.empty(sweeps, int)
+    for i in range(sweeps):
+        path.sweep(b, rng)
+        visits[i] = oracle.index_of(path.state.assignments, topics)
+    shares = (visits[:, None] == np.arange(len(law))).reshape(batches, -1, len(law)).mean(axis=1)
+    error = shares.std(axis=0, ddof=1) / np.sqrt(batches)
+    assert np.all(shares[:, law == 0] == 0)
+    assert np.abs((shares.mean(axis=0) - law)[law > 0] / error[law > 0]).max() < 5.9  # Student t, 99 degrees: 1e-6
+    assert path.refused > 0
+    assert path.log_ratio == pytest.approx(log_joint(path.state) - ours.log_density(path.state.assignments), abs=1e-8)
+
+
+def test_pairs_and_shares():
+    assert pairs_of(CORPUS).tolist() == [0, 0, 1, 2, 3]
+    ours = a_reference(3, Prior(0.3, 0.2))
+    assert ours.shares.shape == (4, 3)
+    assert np.allclose(ours.shares.sum(axis=1), 1)
+    rng = np.random.default_rng(5)
+    draws = np.array([ours.draw(rng) for _ in range(20_000)])
+    found = np.mean(draws == 1, axis=0)
+    law = ours.shares[ours.pairs, 1]
+    assert np.abs((found - law) / np.sqrt(law * (1 - law) / len(draws))).max() < 5.3  # 5 of them: 1e-6

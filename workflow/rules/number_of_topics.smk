@@ -1,0 +1,179 @@
+# Study `number_of_topics`: PMMH chains, evidence by every method, leave-one-out scores, distances between topics.
+
+if "number_of_topics" in config["studies"]:
+    NUMBER = AT_SCALE["number_of_topics"]
+    PRIORS = STUDY["number_of_topics"]["priors"]
+    for part in ("walks", "evidence", "scores", "distances"):
+        for entry in NUMBER[part]:
+            for given, where in [(NUMBER["corpora"], "the scale's corpora"), (PRIORS, "priors")]:
+                insist(
+                    entry["corpus"] in given,
+                    f"config/studies/number_of_topics.yaml: {part}: {entry['corpus']!r} is not among {where}",
+                )
+
+    def walks():
+        for entry in NUMBER["walks"]:
+            for start in entry["starts"]:
+                for inner in entry["inner"]:
+                    rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
+                    yield f"pmmh-{entry['sampler']}-m{inner}-from{start}", {**rest, "start": start, "inner": inner}
+
+    def evidences():
+        for entry in NUMBER["evidence"]:
+            for method, work in entry["methods"].items():
+                way = {"method": "annealing", "path": method} if method in PATHS else {"method": method}
+                yield f"evidence-{method}", {"corpus": entry["corpus"], "topics": entry["topics"], **way, **work}
+
+    KINDS = {
+        "topics_pmmh": list(walks()),
+        "topics_evidence": list(evidences()),
+        "topics_score": [("leave-one-out", entry) for entry in NUMBER["scores"]],
+        "topics_distances": [("distances", entry) for entry in NUMBER["distances"]],
+    }
+    RUNS["number_of_topics"] = {
+        f"{params['corpus']}-{name}": {"kind": kind, **params, **PRIORS[params["corpus"]]}
+        for kind, runs in KINDS.items()
+        for name, params in runs
+        if PLACES[params["corpus"]]
+    }
+    NUMBER_CORPORA = {
+        kind: sorted({run["corpus"] for run in RUNS["number_of_topics"].values() if run["kind"] == kind})
+        for kind in KINDS
+    }
+    OUTPUTS["number_of_topics"] = [
+        *(f"{RESULTS}/number_of_topics/walks-{name}.png" for name in NUMBER_CORPORA["topics_pmmh"]),
+        *(f"{RESULTS}/number_of_topics/evidence-{name}.png" for name in NUMBER_CORPORA["topics_evidence"]),
+        *([f"{RESULTS}/number_of_topics/scores.png"] if NUMBER_CORPORA["topics_score"] else []),
+        f"{RESULTS}/number_of_topics/walks.csv",
+        f"{RESULTS}/number_of_topics/evidence.csv",
+    ]
+
+    def number_records(kind, corpus=None):
+        """The folders of the records of a kind, of all corpora or of one."""
+        return [
+            f"{RESULTS}/number_of_topics/{name}"
+            for name, run in RUNS["number_of_topics"].items()
+            if run["kind"] == kind and corpus in (None, run["corpus"])
+        ]
+
+    def number_code(wildcards):
+        run = RUNS["number_of_topics"][wildcards.run]
+        samplers = [SAMPLERS[run["sampler"]]] if run.get("sampler") in SAMPLERS else []
+        return code_hash(f"bayestopics.studies.{run['kind']}", *samplers)
+
+    rule number_of_topics:
+        input:
+            targets("number_of_topics"),
+
+    rule number_of_topics_run:
+        input:
+            corpus=corpus_of("number_of_topics"),
+            kernels=ancient(WARM),
+        output:
+            record=directory(f"{RESULTS}/number_of_topics/{{run}}"),
+        log:
+            f"{RESULTS}/logs/number_of_topics-{{run}}.log",
+        wildcard_constraints:
+            run="|".join(RUNS["number_of_topics"]) or "none",
+        params:
+            run=params_of("number_of_topics"),
+            seed=config["seed"],
+            scale=SCALE,
+            checkpoints=CHECKPOINTS,
+            code=number_code,
+        message:
+            "Running {wildcards.run}"
+        script:
+            "../scripts/number_of_topics_run.py"
+
+    rule number_of_topics_walks:
+        input:
+            records=lambda wildcards: number_records("topics_pmmh", wildcards.corpus),
+        output:
+            report(
+                f"{RESULTS}/number_of_topics/walks-{{corpus}}.png",
+                caption="../report/number_of_topics_walks.rst",
+                category="Number of topics",
+                labels={"what": "PMMH: {corpus}"},
+            ),
+        log:
+            f"{RESULTS}/logs/number_of_topics-walks-{{corpus}}.log",
+        params:
+            scale=SCALE,
+            draw="draw_walks",
+            code=code_hash("bayestopics.figures.topics"),
+        message:
+            "Drawing the PMMH chains of {wildcards.corpus}"
+        script:
+            "../scripts/number_of_topics_figure.py"
+
+    rule number_of_topics_evidence:
+        input:
+            records=lambda wildcards: number_records("topics_evidence", wildcards.corpus),
+        output:
+            report(
+                f"{RESULTS}/number_of_topics/evidence-{{corpus}}.png",
+                caption="../report/number_of_topics_evidence.rst",
+                category="Number of topics",
+                labels={"what": "log m(T) by every method: {corpus}"},
+            ),
+        log:
+            f"{RESULTS}/logs/number_of_topics-evidence-{{corpus}}.log",
+        params:
+            scale=SCALE,
+            draw="draw_evidence",
+            code=code_hash("bayestopics.figures.topics"),
+        message:
+            "Drawing the evidence of {wildcards.corpus}"
+        script:
+            "../scripts/number_of_topics_figure.py"
+
+    rule number_of_topics_scores:
+        input:
+            records=number_records("topics_score"),
+        output:
+            report(
+                f"{RESULTS}/number_of_topics/scores.png",
+                caption="../report/number_of_topics_scores.rst",
+                category="Number of topics",
+                labels={"what": "leave-one-out scores"},
+            ),
+        log:
+            f"{RESULTS}/logs/number_of_topics-scores.log",
+        params:
+            scale=SCALE,
+            draw="draw_scores",
+            code=code_hash("bayestopics.figures.topics"),
+        message:
+            "Drawing the leave-one-out scores"
+        script:
+            "../scripts/number_of_topics_figure.py"
+
+    rule number_of_topics_tables:
+        input:
+            walks=number_records("topics_pmmh"),
+            evidence=number_records("topics_evidence"),
+        output:
+            walks=f"{RESULTS}/number_of_topics/walks.csv",
+            evidence=f"{RESULTS}/number_of_topics/evidence.csv",
+            walks_page=report(
+                f"{RESULTS}/number_of_topics/walks.html",
+                caption="../report/number_of_topics_walks_table.rst",
+                category="Number of topics",
+                labels={"what": "all PMMH chains in numbers"},
+            ),
+            evidence_page=report(
+                f"{RESULTS}/number_of_topics/evidence.html",
+                caption="../report/number_of_topics_evidence_table.rst",
+                category="Number of topics",
+                labels={"what": "methods against the yardstick"},
+            ),
+        log:
+            f"{RESULTS}/logs/number_of_topics-tables.log",
+        params:
+            scale=SCALE,
+            code=code_hash("bayestopics.figures.topics"),
+        message:
+            "Summing up chains and methods"
+        script:
+            "../scripts/number_of_topics_tables.py"
