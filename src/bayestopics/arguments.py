@@ -128,11 +128,14 @@ def _evidence_command(commands: Any, output: Parser) -> None:
     methods = ["annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi"]
     about = "annealing is the one to trust; the others are there to be compared with"
     command.add_argument("--method", choices=methods, default="annealing", help=about)
-    about = "of annealing; ais and smc are unbiased, replica-exchange is not"
-    command.add_argument("--path", dest="way", choices=["ais", "replica-exchange", "smc"], default="ais", help=about)
+    about = "of annealing: from a fitted reference, or from the prior (ais, smc, replica-exchange; the last is biased)"
+    paths = ["reference", "ais", "replica-exchange", "smc"]
+    command.add_argument("--path", dest="way", choices=paths, default="reference", help=about)
     about = "steps of the ladder, sweeps of a replica, or kept sweeps"
     command.add_argument("--sweeps", type=_positive, default=2000, metavar="m", help=about)
     command.add_argument("--repeats", type=_positive, default=4, metavar="R", help="independent repeats")
+    about = "processes that share the repeats; the results do not depend on it (default: all cores)"
+    command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
 
 

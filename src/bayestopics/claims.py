@@ -33,6 +33,11 @@ class Answer:
             raise ValueError(f"verdict {self.verdict!r} is none of {VERDICTS}")
 
 
+def verdict(*parts: bool) -> str:
+    """Of a claim with several parts."""
+    return "reproduced" if all(parts) else "partly" if any(parts) else "not reproduced"
+
+
 class MissingRecords(Exception):
     """A claim needs records that are not there."""
 

@@ -166,7 +166,7 @@ def evidence(options: argparse.Namespace) -> Result:
 
     prior = Prior(options.alpha, options.eta)
     work = {"method": options.method, "path": options.way, "sweeps": options.sweeps, "repeats": options.repeats}
-    return compute(_load(options), options.topics, prior, **work, seed=options.seed)
+    return compute(_load(options), options.topics, prior, **work, seed=options.seed, workers=options.workers)
 
 
 def topics(options: argparse.Namespace) -> Result:

@@ -3,7 +3,7 @@
 if "number_of_topics" in config["studies"]:
     NUMBER = AT_SCALE["number_of_topics"]
     PRIORS = STUDY["number_of_topics"]["priors"]
-    for part in ("walks", "evidence", "scores", "distances"):
+    for part in ("exact", "walks", "evidence", "scores", "distances"):
         for entry in NUMBER[part]:
             for given, where in [(NUMBER["corpora"], "the scale's corpora"), (PRIORS, "priors")]:
                 insist(
@@ -25,6 +25,7 @@ if "number_of_topics" in config["studies"]:
                 yield f"evidence-{method}", {"corpus": entry["corpus"], "topics": entry["topics"], **way, **work}
 
     KINDS = {
+        "topics_exact": [("exact", entry) for entry in NUMBER["exact"]],
         "topics_pmmh": list(walks()),
         "topics_evidence": list(evidences()),
         "topics_score": [("leave-one-out", entry) for entry in NUMBER["scores"]],
@@ -58,7 +59,8 @@ if "number_of_topics" in config["studies"]:
 
     def number_code(wildcards):
         run = RUNS["number_of_topics"][wildcards.run]
-        samplers = [SAMPLERS[run["sampler"]]] if run.get("sampler") in SAMPLERS else []
+        named = run.get("sampler", "sparse" if run["kind"] == "topics_evidence" else "single-site")
+        samplers = [SAMPLERS[named]] if named in SAMPLERS else []
         return code_hash(f"bayestopics.studies.{run['kind']}", *samplers)
 
     rule number_of_topics:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -24,17 +25,25 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.annealing import check_ladder, ladder_from, pilot
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.jit import kernel, sum_kernel
+from bayestopics.lda import single_site
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import CHANGING, Prior, State, from_assignments, unsigned
 from bayestopics.lda.uniforms import new_words, uniform
 
+THIN = 10  # sweeps between two that the reference averages
+SMALLEST_SHARE = 1e-12
 MINIMUM = 20  # sweeps of any part of an estimate
 
 
 def estimate(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T): topics found by `steps` sweeps from the prior, then `steps` from the reference."""
+    """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior and half as many of the sampler,
+    the reference is made in the other half, and `steps` sweeps lead from it to the posterior."""
+    if corpus.token_count == 0:
+        return 0.0
     state = find_topics(corpus, topics, prior, steps, rng)
+    for _ in range(steps // 2):
+        single_site.sweep(state, rng)
     reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
     ladder = pilot_ladder(drawn(corpus, topics, prior, reference, rng), steps, rng, max(MINIMUM, steps // 10))
     return anneal(drawn(corpus, topics, prior, reference, rng), ladder, rng)
@@ -55,17 +64,21 @@ class Reference:
     """q(z): tokens are independent; those of one (document, term) pair have the same shares of topics."""
 
     pairs: np.ndarray  # int32[N]: the pair of each token
-    shares: np.ndarray  # float64[P, T]
-    log_shares: np.ndarray
+    log_shares: np.ndarray  # float32[P, T]: their exponentials are the shares, but for a constant a row
     symmetric: bool  # the prior does not change when topics change their names
 
+    @cached_property
+    def log_sums(self) -> np.ndarray:
+        """float64[P]: what makes the shares of each pair add to one."""
+        return np.log(np.exp(self.log_shares.astype(np.float64)).sum(axis=1))
+
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        below = np.cumsum(self.shares, axis=1)[self.pairs]
+        below = np.cumsum(np.exp(self.log_shares.astype(np.float64)), axis=1)[self.pairs]
         thresholds = rng.random(len(self.pairs)) * below[:, -1]
         return np.minimum((below <= thresholds[:, None]).sum(axis=1), below.shape[1] - 1)
 
     def log_density(self, assignments: np.ndarray) -> float:
-        return float(self.log_shares[self.pairs, assignments].sum())
+        return float(self.log_shares[self.pairs, assignments].sum(dtype=float) - self.log_sums[self.pairs].sum())
 
     def likes(self, assignments: np.ndarray) -> bool:
         """Whether no other labelling of the topics has a larger q; the rest of the space mirrors this region."""
@@ -86,17 +99,17 @@ def pairs_of(corpus: Corpus) -> np.ndarray:
 
 def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> Reference:
     """The shares of the topics along a chain that goes on from `state`, which it changes. The tokens' conditionals are
-    averaged, not their topics, so that none is zero."""
-    pairs = pairs_of(corpus)
-    size = (int(pairs[-1]) + 1, state.topics)
-    symmetric = bool(np.ptp(state.alpha) == 0)
-    path = Path(state, Reference(pairs, np.ones(size), np.zeros(size), symmetric))
-    total = np.zeros(size)
-    for _ in tqdm(range(sweeps), desc="reference", unit="sweep", disable=None, leave=False):
-        path.sweep_anywhere(1.0, rng, total)
-    total /= total.sum(axis=1, keepdims=True)
-    total = np.maximum(total, 1e-12)
-    return Reference(pairs, total, np.log(total), symmetric)
+    averaged, at one sweep in ten, and not their topics, so that none is zero."""
+    pairs, symmetric = pairs_of(corpus), bool(np.ptp(state.alpha) == 0)
+    total = np.zeros((int(pairs[-1]) + 1, state.topics))
+    path = Path(state, Reference(pairs, np.zeros(total.shape, np.float32), symmetric))
+    for sweep in tqdm(range(sweeps), desc=f"reference, T={state.topics}", unit="sweep", disable=None, leave=False):
+        if (sweeps - 1 - sweep) % THIN:
+            single_site.sweep(state, rng)
+        else:
+            path.sweep_anywhere(1.0, rng, total)
+    shares = np.maximum(total / total.sum(axis=1, keepdims=True), SMALLEST_SHARE)
+    return Reference(pairs, np.log(shares).astype(np.float32), symmetric)
 
 
 class Path:
@@ -107,7 +120,7 @@ class Path:
         self.log_ratio = log_joint(state) - reference.log_density(state.assignments)
         self.refused = 0
         self._largest = [int(np.bincount(index, minlength=1).max()) for index in (state.documents, state.terms)]
-        self._powers = np.empty(state.term_topic.shape)
+        self._weights = np.empty_like(reference.log_shares)
 
     def sweep(self, b: float, rng: np.random.Generator) -> float:
         """One sweep at b, refused if it leaves the region that the reference likes; returns the log ratio."""
@@ -127,15 +140,16 @@ class Path:
             (np.arange(largest + 1)[:, None] + prior) ** b
             for largest, prior in zip(self._largest, (state.alpha, np.array([state.eta])), strict=True)
         ]
-        weights = np.exp((1 - b) * reference.log_shares)
+        weights = np.multiply(reference.log_shares, np.float32(1 - b), out=self._weights)
+        np.exp(weights, out=weights)
         documents, terms, pairs, assignments = unsigned(
             state.documents, state.terms, reference.pairs, state.assignments
         )
         counts = (state.document_topic, state.term_topic, state.topic_total)
         data = (documents, terms, pairs, *counts, state.alpha, state.eta, assignments)
         forward = bool(rng.random() < 0.5)
-        room = (tables[0], tables[1][:, 0], self._powers, weights, reference.shares)
-        self.log_ratio += _sweep(*data, b, forward, *room, total, new_words(rng))
+        tables_and_weights = (tables[0], tables[1][:, 0].copy(), weights, reference.log_shares)
+        self.log_ratio += _sweep(*data, b, forward, *tables_and_weights, total, new_words(rng))
 
 
 def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
@@ -190,19 +204,19 @@ def _add_rows(log_shares: np.ndarray, pairs: np.ndarray, assignments: np.ndarray
 
 
 @sum_kernel
-def _mass(v: int, pair: int, powers: np.ndarray, weights: np.ndarray, factor: np.ndarray) -> float:
+def _mass(row: np.ndarray, factor: np.ndarray) -> float:
     mass = 0.0
     for t in range(len(factor)):
-        mass += powers[v, t] * weights[pair, t] * factor[t]
+        mass += row[t] * factor[t]
     return mass
 
 
 @kernel
-def _mass_of_others(v: int, pair: int, powers: np.ndarray, weights: np.ndarray, factor: np.ndarray, old: int) -> float:
+def _mass_of_others(row: np.ndarray, factor: np.ndarray, old: int) -> float:
     mass = 0.0
     for t in range(len(factor)):
         if t != old:
-            mass += powers[v, t] * weights[pair, t] * factor[t]
+            mass += row[t] * factor[t]
     return mass
 
 
@@ -221,41 +235,43 @@ def _sweep(
     forward: bool,
     document_table: np.ndarray,
     term_table: np.ndarray,
-    powers: np.ndarray,
     weights: np.ndarray,
-    shares: np.ndarray,
+    log_shares: np.ndarray,
     conditionals: np.ndarray | None,
     words: np.ndarray,
 ) -> float:
-    """One sweep; returns by how much log p(w, z) - log q(z) rose. document_table[c, t] = (c + alpha_t)^b, term_table[c]
-    = (c + eta)^b, weights = shares^(1-b); `powers` is room for V x T numbers."""
-    topics, total_eta = len(alpha), len(term_topic) * eta
-    for v in range(len(term_topic)):
-        for t in range(topics):
-            powers[v, t] = term_table[term_topic[v, t]]
+    """One sweep; returns by how much log p(w, z) - log q(z) rose.
+
+    document_table[c, t] = (c + alpha_t)^b, term_table[c] = (c + eta)^b, weights = shares^(1-b).
+    """
+    topics, tokens, total_eta = len(alpha), len(assignments), len(term_topic) * eta
     # (m_t + V eta)^-b, as it is and with one token less; each changes only when a token moves
     total, less = (topic_total + total_eta) ** -b, np.maximum(topic_total - 1 + total_eta, 0.0) ** -b
-    factor = np.empty(topics)
-    rise, product, current = 0.0, 1.0, -1
-    tokens = len(assignments)
+    factor, row = np.empty(topics), np.empty(topics)  # the weight of topic t is row[t] * factor[t]
+    rise, product, document, pair = 0.0, 1.0, -1, -1
     for step in range(tokens):
         i = step if forward else tokens - 1 - step
-        d, v, pair, old = documents[i], terms[i], pairs[i], assignments[i]
-        if d != current:
-            current = d
+        d, v, old = documents[i], terms[i], assignments[i]
+        if d != document:
+            document = d
             for t in range(topics):
                 factor[t] = document_table[document_topic[d, t], t] * total[t]
+        if pairs[i] != pair:
+            pair = pairs[i]
+            for t in range(topics):
+                row[t] = term_table[term_topic[v, t]] * weights[pair, t]
         own = document_table[document_topic[d, old] - 1, old] * less[old]
-        chosen = term_table[term_topic[v, old] - 1] * own * weights[pair, old]
-        with_token = _mass(v, pair, powers, weights, factor)
-        others = with_token - powers[v, old] * weights[pair, old] * factor[old]
+        own_row = term_table[term_topic[v, old] - 1] * weights[pair, old]
+        chosen = own_row * own
+        with_token = _mass(row, factor)
+        others = with_token - row[old] * factor[old]
         if others < CANCELLED * with_token:
-            others = _mass_of_others(v, pair, powers, weights, factor, old)
+            others = _mass_of_others(row, factor, old)
         mass = others + chosen
         if conditionals is not None:
             for t in range(topics):
                 if t != old:
-                    conditionals[pair, t] += powers[v, t] * weights[pair, t] * factor[t] / mass
+                    conditionals[pair, t] += row[t] * factor[t] / mass
             conditionals[pair, old] += chosen / mass
         threshold = uniform(words) * mass - chosen
         if threshold < 0.0:
@@ -264,7 +280,7 @@ def _sweep(
         for t in range(topics):
             if t != old:
                 new = t
-                threshold -= powers[v, t] * weights[pair, t] * factor[t]
+                threshold -= row[t] * factor[t]
                 if threshold < 0.0:
                     break
         if new == old:
@@ -272,10 +288,10 @@ def _sweep(
         product *= (term_topic[v, new] + eta) / (topic_total[new] + total_eta)
         product *= (topic_total[old] - 1 + total_eta) / (term_topic[v, old] - 1 + eta)
         product *= (document_topic[d, new] + alpha[new]) / (document_topic[d, old] - 1 + alpha[old])
-        product *= shares[pair, old] / shares[pair, new]
         if not 1e-100 < product < 1e100:
             rise += math.log(product)
             product = 1.0
+        rise += np.float64(log_shares[pair, old]) - np.float64(log_shares[pair, new])
         assignments[i] = new
         document_topic[d, old] -= 1
         document_topic[d, new] += 1
@@ -283,7 +299,7 @@ def _sweep(
         term_topic[v, new] += 1
         topic_total[old] -= 1
         topic_total[new] += 1
-        powers[v, old], powers[v, new] = term_table[term_topic[v, old]], term_table[term_topic[v, new]]
+        row[old], row[new] = own_row, term_table[term_topic[v, new]] * weights[pair, new]
         total[old], less[new] = less[old], total[new]
         less[old] = (topic_total[old] - 1 + total_eta) ** -b if topic_total[old] > 0 else 0.0
         total[new] = (topic_total[new] + total_eta) ** -b

@@ -21,6 +21,8 @@ EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
 POINTS = 200  # of a trace that MLflow gets; the record has all
 BATCH = 1000  # metrics a call, MLflow's limit
+# tables that MLflow draws as curves, and the column that is their step
+STEPS = {"trace": ("sweep", "step"), "evidence": ("topics",), "scores": ("topics",)}
 
 
 def tracking_uri(results: Path) -> str:
@@ -86,7 +88,7 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
     numbers = {f"result/{key}": value for key, value in record.metrics.items() if math.isfinite(value)}
     numbers |= {f"usage/{key}": value for key, value in record.volatile.items() if isinstance(value, float)}
     metrics = [Metric(key, float(value), end, 0) for key, value in numbers.items()]
-    metrics += [Metric(f"trace/{key}", value, end, step) for key, step, value in _trace_points(record)]
+    metrics += [Metric(key, value, end, step) for key, step, value in _points(record)]
     client.log_batch(
         run.info.run_id,
         params=[Param(key, str(value)[:6000]) for key, value in params.items()],
@@ -99,15 +101,16 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
     return str(run.info.run_id)
 
 
-def _trace_points(record: Record) -> Iterable[tuple[str, int, float]]:
-    """(column, number of the sweep, value): at most POINTS finite values a column, evenly spaced."""
-    if "trace" not in record.tables:
-        return
-    trace = record.trace
-    for column in trace.columns:
-        if column in ("sweep", "chain"):
+def _points(record: Record) -> Iterable[tuple[str, int, float]]:
+    """(table/column, step, value): at most POINTS finite values a column, evenly spaced. A step is a sweep, counted
+    from 1, or a number of topics."""
+    for name, keys in STEPS.items():
+        if name not in record.tables:
             continue
-        values = trace.loc[trace[column].notna(), ["sweep", column]]
-        every = max(1, -(-len(values) // POINTS))
-        for row in values.iloc[::every].itertuples(index=False):
-            yield column, int(row[0]) + 1, float(row[1])
+        table = record.tables[name]
+        key = next(key for key in keys if key in table.columns)
+        for column in table.columns.difference([key, "chain"], sort=False):
+            values = table.loc[table[column].notna(), [key, column]]
+            every = max(1, -(-len(values) // POINTS))
+            for row in values.iloc[::every].itertuples(index=False):
+                yield f"{name}/{column}", int(row[0]) + (name == "trace"), float(row[1])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import fisher_exact, mannwhitneyu
 
-from bayestopics.claims import Answer, MissingRecords, Records
+from bayestopics.claims import Answer, MissingRecords, Records, verdict
 from bayestopics.corpus.registry import Entry
 from bayestopics.figures.blocking import by, trapped
 from bayestopics.runs.record import Record
@@ -29,10 +29,6 @@ def _too_few(chains: dict[str, list[Record]], ours: str) -> Answer | None:
     if min(map(len, chains.values())) >= 4:
         return None
     return Answer(ours, "too few runs at this scale to tell samplers apart", "not comparable")
-
-
-def _verdict(*parts: bool) -> str:
-    return "reproduced" if all(parts) else "partly" if any(parts) else "not reproduced"
 
 
 def _smaller(first: list[Record], second: list[Record], metric: str) -> float:
@@ -64,7 +60,7 @@ def claim_b1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
         return answer
     error = "p (trapped as in the paper) " + ", ".join(f"{p:.2g}" for p in p_counts)
     error += "; p (perplexity not lower than grouped) " + ", ".join(f"{p:.2g}" for p in p_order)
-    return Answer(ours, error, _verdict(min(p_counts) > LEVEL, max(p_order) < LEVEL))
+    return Answer(ours, error, verdict(min(p_counts) > LEVEL, max(p_order) < LEVEL))
 
 
 def claim_b3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -78,7 +74,7 @@ def claim_b3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     return Answer(
         _difference(single, blocked),
         f"p (log posterior not higher) {p_joint:.2g}; p (perplexity not lower) {p_perplexity:.2g}",
-        _verdict(p_joint > LEVEL, p_perplexity < LEVEL),
+        verdict(p_joint > LEVEL, p_perplexity < LEVEL),
     )
 
 
@@ -113,7 +109,7 @@ def claim_b4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
         spent = [sweeps * second for sweeps, second in zip(reached, seconds, strict=True)]
         ours += f"in seconds {spent[0]:.0f} and {spent[1]:.0f}; "
     ours += _difference(single, blocked)
-    return Answer(ours, f"p (perplexity not lower) {p:.2g}", _verdict(sooner is not None and sooner >= 200, p < LEVEL))
+    return Answer(ours, f"p (perplexity not lower) {p:.2g}", verdict(sooner is not None and sooner >= 200, p < LEVEL))
 
 
 def claim_b5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -134,7 +130,7 @@ def claim_b5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
         f"{nested[0]:.2f}, NIPS {nested[1]:.2f}; nested / sparse: KOS {sparse[0]:.1f}, NIPS {sparse[1]:.1f}"
     )
     parts = (slower[0].min() > 2, abs(slower[1].median() - 1.25) <= 0.25, max(nested) < 1)
-    return Answer(ours, "medians of rounds; see times.csv for their spread", _verdict(*parts))
+    return Answer(ours, "medians of rounds; see times.csv for their spread", verdict(*parts))
 
 
 def claim_t12(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -160,4 +156,4 @@ def claim_t12(records: Records, entries: dict[str, Entry], numbers: dict[str, An
         s: np.quantile([r.metrics["autocorrelation_log_joint"] for r in runs], [0.25, 0.75]) for s, runs in free.items()
     }
     error = "quartiles over runs: " + ", ".join(f"{s} {low:.0f} to {high:.0f}" for s, (low, high) in quartiles.items())
-    return Answer(ours, error, _verdict(1 < ratio <= 3, threads > 1 and speedup >= 1.5))
+    return Answer(ours, error, verdict(1 < ratio <= 3, threads > 1 and speedup >= 1.5))

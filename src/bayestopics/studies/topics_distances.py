@@ -29,4 +29,5 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
             means.append(float(pdist(beta.T, "cityblock").mean()))
     distances = np.array(means)
     metrics = {"distance": float(distances.mean()), "distance_error": float(mcse(distances))}
-    return Record(run, metrics, tables={"trace": pd.DataFrame({"distance": distances})}, volatile=watch.volatile())
+    trace = pd.DataFrame({"sweep": np.arange(len(distances)), "distance": distances})
+    return Record(run, metrics, tables={"trace": trace}, volatile=watch.volatile())

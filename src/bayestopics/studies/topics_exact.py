@@ -1,7 +1,4 @@
-"""Study `number_of_topics`, does PMMH have the right law for a fixed m? Against the exact posterior of a tiny corpus.
-
-The corpus is made here, small enough that all T^N assignments can be summed.
-"""
+"""Study `number_of_topics`: does PMMH have the right law for a fixed m? Against the exact posterior of T."""
 
 from __future__ import annotations
 
@@ -21,12 +18,6 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch
 
 
-def tiny() -> Corpus:
-    """Two documents with three words each, over three terms."""
-    documents, terms = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
-    return Corpus.from_counts(documents, terms, np.ones(6, int), document_count=2, term_count=3)
-
-
 def exact_posterior(corpus: Corpus, prior: Prior, topics: list[int]) -> np.ndarray:
     """Of T, uniform on `topics`, by summing p(w, z | T) over all z."""
     logs = []
@@ -37,13 +28,13 @@ def exact_posterior(corpus: Corpus, prior: Prior, topics: list[int]) -> np.ndarr
 
 
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
-    """A long PMMH chain for each m. `corpus` names the run and is not used; the tiny one is."""
+    """A long PMMH chain for each m, uniform prior on T. All T^N assignments of the corpus are summed."""
     watch, params = Stopwatch(), run.params
     prior, topics = Prior(params["alpha"], params["eta"]), list(range(1, params["most"] + 1))
-    exact, rows = exact_posterior(tiny(), prior, topics), []
+    exact, rows = exact_posterior(corpus, prior, topics), []
     for inner in params["inner"]:
         found = pmmh(
-            tiny(),
+            corpus,
             prior,
             topics=TopicPrior(1, params["most"]),
             starts=[1],
