@@ -3,7 +3,7 @@
 if "number_of_topics" in config["studies"]:
     NUMBER = AT_SCALE["number_of_topics"]
     PRIORS = STUDY["number_of_topics"]["priors"]
-    for part in ("exact", "walks", "evidence", "scores", "distances"):
+    for part in ("exact", "ladders", "walks", "evidence", "scores", "distances"):
         for entry in NUMBER[part]:
             for given, where in [(NUMBER["corpora"], "the scale's corpora"), (PRIORS, "priors")]:
                 insist(
@@ -24,10 +24,15 @@ if "number_of_topics" in config["studies"]:
                 way = {"method": "annealing", "path": method} if method in PATHS else {"method": method}
                 yield f"evidence-{method}", {"corpus": entry["corpus"], "topics": entry["topics"], **way, **work}
 
+    def ladders():
+        for entry in NUMBER["ladders"]:
+            yield "ladder", {**entry, "law": REGISTRY[entry["corpus"]].generator}
+
     KINDS = {
         "topics_exact": [("exact", entry) for entry in NUMBER["exact"]],
         "topics_pmmh": list(walks()),
         "topics_evidence": list(evidences()),
+        "topics_ladder": list(ladders()),
         "topics_score": [("leave-one-out", entry) for entry in NUMBER["scores"]],
         "topics_distances": [("distances", entry) for entry in NUMBER["distances"]],
     }
@@ -45,9 +50,19 @@ if "number_of_topics" in config["studies"]:
         *(f"{RESULTS}/number_of_topics/walks-{name}.png" for name in NUMBER_CORPORA["topics_pmmh"]),
         *(f"{RESULTS}/number_of_topics/evidence-{name}.png" for name in NUMBER_CORPORA["topics_evidence"]),
         *([f"{RESULTS}/number_of_topics/scores.png"] if NUMBER_CORPORA["topics_score"] else []),
+        *([f"{RESULTS}/number_of_topics/ladders.png"] if NUMBER_CORPORA["topics_ladder"] else []),
         f"{RESULTS}/number_of_topics/walks.csv",
         f"{RESULTS}/number_of_topics/evidence.csv",
+        f"{RESULTS}/number_of_topics/ladders.csv",
+        f"{RESULTS}/number_of_topics/constants.csv",
     ]
+
+    NUMBER_TABLES = {  # name -> kind of the records, title
+        "walks": ("topics_pmmh", "PMMH chains over the number of topics"),
+        "evidence": ("topics_evidence", "Methods for the evidence, beside the yardstick"),
+        "ladders": ("topics_ladder", "Annealing on simulated corpora, from below and from above"),
+        "constants": ("topics_evidence", "The best T if constants of the density were left out"),
+    }
 
     def number_records(kind, corpus=None):
         """The folders of the records of a kind, of all corpora or of one."""
@@ -130,6 +145,27 @@ if "number_of_topics" in config["studies"]:
         script:
             "../scripts/number_of_topics_figure.py"
 
+    rule number_of_topics_ladders:
+        input:
+            records=number_records("topics_ladder"),
+        output:
+            report(
+                f"{RESULTS}/number_of_topics/ladders.png",
+                caption="../report/number_of_topics_ladders.rst",
+                category="Number of topics",
+                labels={"what": "error a second of the paths of annealing"},
+            ),
+        log:
+            f"{RESULTS}/logs/number_of_topics-ladders.log",
+        params:
+            scale=SCALE,
+            draw="draw_ladders",
+            code=code_hash("bayestopics.figures.topics"),
+        message:
+            "Drawing the errors of annealing"
+        script:
+            "../scripts/number_of_topics_figure.py"
+
     rule number_of_topics_scores:
         input:
             records=number_records("topics_score"),
@@ -151,31 +187,27 @@ if "number_of_topics" in config["studies"]:
         script:
             "../scripts/number_of_topics_figure.py"
 
-    rule number_of_topics_tables:
+    rule number_of_topics_table:
         input:
-            walks=number_records("topics_pmmh"),
-            evidence=number_records("topics_evidence"),
+            records=lambda wildcards: number_records(NUMBER_TABLES[wildcards.table][0]),
         output:
-            walks=f"{RESULTS}/number_of_topics/walks.csv",
-            evidence=f"{RESULTS}/number_of_topics/evidence.csv",
-            walks_page=report(
-                f"{RESULTS}/number_of_topics/walks.html",
-                caption="../report/number_of_topics_walks_table.rst",
+            csv=f"{RESULTS}/number_of_topics/{{table}}.csv",
+            html=report(
+                f"{RESULTS}/number_of_topics/{{table}}.html",
+                caption="../report/number_of_topics_{table}_table.rst",
                 category="Number of topics",
-                labels={"what": "all PMMH chains in numbers"},
-            ),
-            evidence_page=report(
-                f"{RESULTS}/number_of_topics/evidence.html",
-                caption="../report/number_of_topics_evidence_table.rst",
-                category="Number of topics",
-                labels={"what": "methods against the yardstick"},
+                labels={"what": "table: {table}"},
             ),
         log:
-            f"{RESULTS}/logs/number_of_topics-tables.log",
+            f"{RESULTS}/logs/number_of_topics-{{table}}.log",
+        wildcard_constraints:
+            table="|".join(NUMBER_TABLES),
         params:
             scale=SCALE,
+            make=lambda wildcards: f"{wildcards.table}_table",
+            title=lambda wildcards: NUMBER_TABLES[wildcards.table][1],
             code=code_hash("bayestopics.figures.topics"),
         message:
-            "Summing up chains and methods"
+            "Making the table of {wildcards.table}"
         script:
-            "../scripts/number_of_topics_tables.py"
+            "../scripts/number_of_topics_table.py"

@@ -41,12 +41,28 @@ def estimate(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.rand
     the reference is made in the other half, and `steps` sweeps lead from it to the posterior."""
     if corpus.token_count == 0:
         return 0.0
+    reference, ladder = _prepare(corpus, topics, prior, steps, rng)
+    return anneal(drawn(corpus, topics, prior, reference, rng), ladder, rng)
+
+
+def estimate_backward(
+    corpus: Corpus, topics: int, prior: Prior, truth: np.ndarray, steps: int, rng: np.random.Generator
+) -> float:
+    """One log-estimate from above, from the z that generated a simulated corpus. The reference has not seen it."""
+    reference, ladder = _prepare(corpus, topics, prior, steps, rng)
+    renamed = reference.names(truth)[truth] if reference.symmetric else truth
+    return anneal_backward(Path(from_assignments(corpus, topics, prior, renamed), reference), ladder, rng)
+
+
+def _prepare(
+    corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator
+) -> tuple[Reference, np.ndarray]:
+    """A reference, and a ladder from it to the posterior."""
     state = find_topics(corpus, topics, prior, steps, rng)
     for _ in range(steps // 2):
         single_site.sweep(state, rng)
     reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
-    ladder = pilot_ladder(drawn(corpus, topics, prior, reference, rng), steps, rng, max(MINIMUM, steps // 10))
-    return anneal(drawn(corpus, topics, prior, reference, rng), ladder, rng)
+    return reference, pilot_ladder(drawn(corpus, topics, prior, reference, rng), steps, rng, max(MINIMUM, steps // 10))
 
 
 def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> State:
@@ -80,15 +96,24 @@ class Reference:
     def log_density(self, assignments: np.ndarray) -> float:
         return float(self.log_shares[self.pairs, assignments].sum(dtype=float) - self.log_sums[self.pairs].sum())
 
+    def names(self, assignments: np.ndarray) -> np.ndarray:
+        """The labelling of these topics that has the largest q: topic s is to be called names[s]."""
+        scores = self._scores(assignments)
+        return linear_sum_assignment(scores, maximize=True)[1]
+
     def likes(self, assignments: np.ndarray) -> bool:
         """Whether no other labelling of the topics has a larger q; the rest of the space mirrors this region."""
         if not self.symmetric:
             return True
+        scores = self._scores(assignments)
+        best = scores[linear_sum_assignment(scores, maximize=True)].sum()
+        return bool(np.trace(scores) >= best - 1e-9 * abs(best))
+
+    def _scores(self, assignments: np.ndarray) -> np.ndarray:
+        """log q of the tokens of topic s (row) if it is called t (column)."""
         scores = np.zeros((self.log_shares.shape[1],) * 2)
         _add_rows(self.log_shares, self.pairs, assignments, scores)
-        rows, columns = linear_sum_assignment(scores, maximize=True)
-        best = scores[rows, columns].sum()
-        return bool(np.trace(scores) >= best - 1e-9 * abs(best))
+        return scores
 
 
 def pairs_of(corpus: Corpus) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,10 +11,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from scipy.special import gammaln
 from scipy.stats import kendalltau
 
 from bayestopics.figures.style import COLOURS, label_scale
 from bayestopics.runs.record import Record
+from bayestopics.studies.topics_ladder import scatter
 from bayestopics.studies.topics_pmmh import running_mean
 
 YARDSTICK = "reference"
@@ -123,7 +126,7 @@ def draw_evidence(records: list[Record], scale: str) -> Figure:
     return figure
 
 
-def methods_table(records: list[Record]) -> pd.DataFrame:
+def evidence_table(records: list[Record]) -> pd.DataFrame:
     """A row a corpus and method: its best T, how it orders T beside the yardstick, how far off it is, its seconds."""
     yardsticks = {r.run.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
     rows = []
@@ -145,6 +148,59 @@ def methods_table(records: list[Record]) -> pd.DataFrame:
             row["median_difference"] = float((both["log_evidence_here"] - both["log_evidence"]).median())
         rows.append(row | {"warnings": len(record.warnings)})
     return pd.DataFrame(rows)
+
+
+def constants(record: Record, topics: np.ndarray) -> dict[str, np.ndarray]:
+    """The factors of p(w, z | T) that depend on T and not on z, as logs."""
+    params, size = record.run.params, record.tables["size"].iloc[0]
+    alpha, eta, documents, terms = params["alpha"], params["eta"], size["documents"], size["terms"]
+    return {
+        "G(T alpha)^D": documents * gammaln(topics * alpha),
+        "G(alpha)^-TD": -documents * topics * gammaln(alpha),
+        "G(V eta)^T": topics * gammaln(terms * eta),
+        "G(eta)^-VT": -terms * topics * gammaln(eta),
+    }
+
+
+def constants_table(records: list[Record]) -> pd.DataFrame:
+    """A row a set of constants that is left out: the best T of each corpus by the yardstick."""
+    columns: dict[str, dict[str, int]] = {}
+    expected: dict[str, Any] = {"left out": "(the paper, or the truth)"}
+    for record in records:
+        if method_of(record) != YARDSTICK:
+            continue
+        values = evidence_of(record)["log_evidence"]
+        parts = constants(record, values.index.to_numpy())
+        for size in range(len(parts) + 1):
+            for names in combinations(parts, size):
+                rest = values - sum(parts[name] for name in names)
+                row = columns.setdefault(", ".join(names) or "nothing", {})
+                row[record.run.corpus] = int(rest.idxmax())
+        expected[record.run.corpus] = record.run.params.get("expected_topics")
+    return pd.DataFrame([expected, *({"left out": names, **row} for names, row in columns.items())])
+
+
+# -- the yardstick -------------------------------------------------------------------------------------
+
+
+def ladders_table(records: list[Record]) -> pd.DataFrame:
+    return pd.concat([scatter(record) for record in records], ignore_index=True) if records else pd.DataFrame()
+
+
+def draw_ladders(records: list[Record], scale: str) -> Figure:
+    """Scatter of single estimates against their seconds, a panel a law."""
+    figure, axes = plt.subplots(1, len(records), figsize=(1 + 4.4 * len(records), 4.4), squeeze=False)
+    for axis, record in zip(axes[0], records, strict=True):
+        table = scatter(record)
+        for path, part in table.groupby("path", sort=False):
+            axis.plot(part["seconds"], part["scatter"], label=NAMES[str(path)], markersize=5, **LOOK[str(path)])
+        axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
+        axis.set(title=f"{record.run.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
+        axis.set(xlabel="seconds an estimate", ylabel="scatter of log-estimates (nats)")
+    axes[0, 0].legend(fontsize=8)
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    return figure
 
 
 # -- leave-one-out scores ----------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from bayestopics.runs.record import Record, Run, Stopwatch
 
 
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
-    """Tables: `evidence`, a row a T; `estimates`, a row a T and repeat; `timing`, the seconds of each of these."""
+    """Tables: `evidence`, a row a T; `estimates`, a row a T and repeat; `timing`, the seconds of each of these;
+    `size`, one row: documents and terms."""
     watch = Stopwatch()
     params = run.params
     found = evidence(
@@ -44,6 +45,7 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
             "evidence": table,
             "estimates": estimates.drop(columns="seconds"),
             "timing": estimates.drop(columns="log_estimate"),
+            "size": pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}]),
         },
         volatile=watch.volatile(sampling_seconds=float(estimates["seconds"].sum())),
     )
