@@ -142,10 +142,13 @@ def evidence_table(records: list[Record]) -> pd.DataFrame:
             "seconds_an_estimate": float(record.tables["timing"]["seconds"].mean()),
         }
         if record.run.corpus in yardsticks:
-            both = yardsticks[record.run.corpus].join(table, how="inner", rsuffix="_here")
-            row["best_topics_of_yardstick"] = int(both["log_evidence"].idxmax())
-            row["rank_correlation"] = float(kendalltau(both["log_evidence"], both["log_evidence_here"]).statistic)
-            row["median_difference"] = float((both["log_evidence_here"] - both["log_evidence"]).median())
+            both = pd.concat(
+                [yardsticks[record.run.corpus]["log_evidence"], table["log_evidence"]], axis=1, join="inner"
+            )
+            yardstick, here = both.iloc[:, 0], both.iloc[:, 1]
+            row["best_topics_of_yardstick"] = int(yardstick.idxmax())
+            row["rank_correlation"] = float(kendalltau(yardstick, here).statistic)
+            row["median_difference"] = float((here - yardstick).median())
         rows.append(row | {"warnings": len(record.warnings)})
     return pd.DataFrame(rows)
 

@@ -1,0 +1,215 @@
+"""The study of the number of topics: records that resume, tables from them, and verdicts from the numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayestopics.claims import MissingRecords
+from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.figures import topics as figures
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Record, Run, same_bits
+from bayestopics.studies import (
+    topics_answers,
+    topics_distances,
+    topics_evidence,
+    topics_exact,
+    topics_ladder,
+    topics_pmmh,
+    topics_score,
+)
+
+LAW = {"documents": 12, "length": 15, "terms": 8, "topics": 2, "alpha": 0.3, "eta": 0.3}
+PRIOR = {"alpha": 0.3, "eta": 0.3}
+WALK = {"sampler": "single-site", "start": 4, "inner": 2, "least": 2, "most": 6, "iterations": 12}
+EVIDENCE = {"method": "annealing", "path": "reference", "topics": [1, 2, 3], "sweeps": 20, "repeats": 2}
+SCORE = {
+    "topics": [2, 3],
+    "sampler": "single-site",
+    "sweeps": 4,
+    "burn_in": 2,
+    "thin": 2,
+    "particles": 2,
+    "documents": 3,
+}
+LADDER = {"law": LAW, "corpora": 2, "repeats": 2, "steps": {"reference": [20, 40], "ais": [20], "smc": [20]}}
+DISTANCES = {"topics": 2, "sampler": "single-site", "burn_in": 2, "sweeps": 20}
+KINDS = {
+    "pmmh": (topics_pmmh, WALK),
+    "evidence": (topics_evidence, EVIDENCE),
+    "score": (topics_score, SCORE),
+    "ladder": (topics_ladder, LADDER),
+    "distances": (topics_distances, DISTANCES),
+}
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return simulate_lda(**LAW, rng=np.random.default_rng(1)).corpus
+
+
+def run(kind: str, **params) -> Run:
+    name = params.pop("name", f"x-{kind}")
+    corpus = params.get("corpus", "x")
+    params = {"kind": f"topics_{kind}", "corpus": corpus, **PRIOR, **params}
+    return Run("number_of_topics", "smoke", name, params, 1, corpus, "-", "-")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_killed_run_goes_on_with_the_same_bits(kind, corpus, tmp_path):
+    """Killed after its first savings, and gone on with."""
+    module, params = KINDS[kind]
+    one = run(kind, **params)
+    whole = module.compute(one, corpus, Checkpoint(tmp_path / "whole", one))
+
+    class Killed(Exception):
+        pass
+
+    class Killing(Checkpoint):
+        def save(self, state):
+            super().save(state)
+            raise Killed
+
+    kills = 0
+    for _ in range(3):
+        try:
+            module.compute(one, corpus, Killing(tmp_path / "pieces", one, every_seconds=0))
+        except Killed:
+            kills += 1
+    assert kills >= (0 if kind == "distances" else 2)  # that one is short, and saves nothing
+    assert same_bits(whole, module.compute(one, corpus, Checkpoint(tmp_path / "pieces", one)))
+
+
+def test_pages_are_made_from_the_records(corpus, tmp_path):
+    records = {
+        kind: m.compute(one := run(kind, **p), corpus, Checkpoint(tmp_path, one)) for kind, (m, p) in KINDS.items()
+    }
+    figures.draw_walks([records["pmmh"]], "smoke")
+    figures.draw_evidence([records["evidence"]], "smoke")
+    figures.draw_scores([records["score"]], "smoke")
+    figures.draw_ladders([records["ladder"]], "smoke")
+    table = figures.evidence_table([records["evidence"]])
+    assert table.loc[0, "rank_correlation"] == pytest.approx(1.0)
+    assert table.loc[0, "median_difference"] == 0.0
+    ladders = figures.ladders_table([records["ladder"]])
+    assert list(ladders["path"]) == ["reference", "reference", "ais", "smc"]
+    assert ladders["gap"].notna().tolist() == [True, True, True, False]
+    assert figures.walks_table([records["pmmh"]]).loc[0, "start"] == 4
+    left_out = figures.constants_table([records["evidence"]])
+    assert len(left_out) == 1 + 2**4
+    assert left_out.loc[1, "x"] == records["evidence"].metrics["best_topics"]
+
+
+def test_the_constants_are_all_of_the_density_that_does_not_know_z(corpus, tmp_path):
+    """log p(w, z) less the constants: one more topic, empty, adds what an empty topic has, and changes the totals."""
+    from scipy.special import gammaln
+
+    from bayestopics.lda.density import log_joint
+    from bayestopics.lda.state import Prior, from_assignments
+
+    one = run("evidence", **EVIDENCE)
+    record = topics_evidence.compute(one, corpus, Checkpoint(tmp_path, one))
+    z = np.zeros(corpus.token_count, int)
+    values = [log_joint(from_assignments(corpus, t, Prior(**PRIOR), z)) for t in (1, 2)]
+    parts = figures.constants(record, np.array([1, 2]))
+    rest = np.array(values) - sum(parts.values())
+    # what is left of the empty topic: lG(alpha) a document, lG(eta) a term, -lG(V eta)
+    terms, eta, alpha = corpus.term_count, PRIOR["eta"], PRIOR["alpha"]
+    empty = corpus.document_count * gammaln(alpha) + terms * gammaln(eta) - gammaln(terms * eta)
+    totals = [-gammaln(corpus.document_lengths + t * alpha).sum() for t in (1, 2)]
+    assert rest[1] - rest[0] == pytest.approx(empty + totals[1] - totals[0])
+
+
+def test_exact_posterior_and_chain(tmp_path):
+    tiny = simulate_lda(
+        documents=2, length=2, terms=3, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(2)
+    ).corpus
+    one = run("exact", inner=[2], most=3, iterations=500)
+    table = topics_exact.compute(one, tiny, Checkpoint(tmp_path, one)).tables["law"]
+    assert table["exact"].sum() == pytest.approx(1)
+    assert table["share"].sum() == pytest.approx(1)
+
+
+# -- verdicts, from made-up records ----------------------------------------------------------------
+
+
+def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sampler: str = "single-site") -> Record:
+    trace = pd.DataFrame({"step": np.arange(len(topics)), "topics": topics})
+    half = trace["topics"][len(topics) // 2 :]
+    shares = half.value_counts(normalize=True).rename_axis("topics").reset_index(name="probability")
+    metrics = {"mode": int(half.mode()[0]), "last_topics": topics[-1], "running_mean": trace["topics"].mean()}
+    metrics |= {"log_estimate_sd": 100.0, "acceptance_rate": 0.0}
+    params = {"corpus": corpus, "sampler": sampler, "start": start, "inner": inner}
+    one = run("pmmh", name=f"{corpus}-{sampler}-{inner}-{start}", **params)
+    volatile = {"cpu_seconds": 10.0, "estimates": 100}
+    return Record(one, metrics, tables={"trace": trace, "posterior": shares}, volatile=volatile)
+
+
+def evidences(corpus: str, method: str, values: dict[int, float]) -> Record:
+    way = {"method": "annealing", "path": method} if method == "reference" else {"method": method}
+    table = pd.DataFrame({"topics": list(values), "log_evidence": list(values.values()), "standard_error": 1.0})
+    rows = [
+        {"topics": t, "repeat": r, "log_estimate": v + 20 * r * (-1) ** t} for t, v in values.items() for r in range(3)
+    ]
+    metrics = {"best_topics": max(values, key=values.__getitem__)}
+    one = run("evidence", name=f"{corpus}-evidence-{method}", corpus=corpus, **way)
+    return Record(one, metrics, tables={"evidence": table, "estimates": pd.DataFrame(rows)})
+
+
+def named(*records: Record) -> dict[str, Record]:
+    return {record.run.name: record for record in records}
+
+
+def test_t1_wants_all_chains_to_arrive_and_stay():
+    there = [30, 20] + 500 * [20]
+    good = named(walk("lda-20", there), walk("lda-20", [25, 20] + 500 * [20], inner=75))
+    assert topics_answers.claim_t1(good, {}, {}).verdict == "reproduced"
+    leaves = [30, 20] + 400 * [20] + 100 * [60]
+    assert topics_answers.claim_t1(named(walk("lda-20", leaves)), {}, {}).verdict == "not reproduced"
+    with pytest.raises(MissingRecords):
+        topics_answers.claim_t1({}, {}, {})
+
+
+def test_t4_the_prior_falls_to_two():
+    falls = named(walk("lda-20-short", [*range(30, 1, -1), *(50 * [2])], sampler="prior"))
+    assert topics_answers.claim_t4(falls, {}, {}).verdict == "reproduced"
+    stays = named(walk("lda-20-short", 100 * [30], sampler="prior"))
+    assert topics_answers.claim_t4(stays, {}, {}).verdict == "not reproduced"
+
+
+def test_t5_and_t6_and_t11_and_t15():
+    rising = {t: 100.0 * t for t in (3, 18, 19, 20, 21, 60)}
+    peak = {3: 0.0, 18: 5000.0, 19: 300.0, 20: 200.0, 21: 250.0, 60: 0.0}
+    truth = {t: -abs(t - 20.0) for t in rising}
+    records = named(
+        evidences("lda-20", "harmonic-z", rising),
+        evidences("lda-20", "harmonic-psi", {t: v + 1 for t, v in rising.items()}),
+        evidences("lda-20", "chib", peak),
+        evidences("lda-20", "reference", truth),
+    )
+    assert topics_answers.claim_t5(records, {}, {}).verdict == "reproduced"
+    assert topics_answers.claim_t6(records, {}, {}).verdict == "reproduced"
+    small = named(
+        walk("lda-6", 10 * [6], start=3),
+        evidences("lda-6", "chib", {6: 0.0, 9: 1.0}),
+        evidences("lda-6", "reference", {6: 1.0, 9: 0.0}),
+    )
+    assert topics_answers.claim_t15(small, {}, {}).verdict == "reproduced"
+    real = named(*(evidences(name, "pseudo-marginal", {4: 0.0, 5: 30.0}) for name in ("whales", "birds-of-prey")))
+    assert topics_answers.claim_t11(real, {}, {}).verdict == "reproduced"
+
+
+def test_t7_and_t8_need_every_start():
+    numbers = {"topics": [5, 7], "steps": [5000, 3000]}
+    yardsticks = [
+        evidences("whales", "reference", {5: 0.0, 20: 90.0}),
+        evidences("birds-of-prey", "reference", {7: 0.0, 20: 90.0}),
+    ]
+    good = [walk("whales", [5] * 100, start=s) for s in (5, 30)] + [
+        walk("birds-of-prey", [7] * 100, start=s) for s in (5, 30)
+    ]
+    assert topics_answers.claim_t7(named(*good, *yardsticks), {}, numbers).verdict == "reproduced"
+    assert topics_answers.claim_t8(named(*good), {}, numbers).verdict == "reproduced"
+    stuck = named(*good, *yardsticks, walk("whales", [19] * 100, start=60))
+    assert topics_answers.claim_t7(stuck, {}, numbers).verdict == "partly"
+    assert "90 nats" in topics_answers.claim_t7(stuck, {}, numbers).ours
