@@ -148,7 +148,7 @@ def test_beta_cancels_in_chibs_identity():
 # -- one front door --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["ais", "replica-exchange", "smc"])
+@pytest.mark.parametrize("path", ["reference", "ais", "replica-exchange", "smc"])
 def test_one_topic_is_closed_form(path):
     exact = oracle.enumerate_all(CORPUS, 1, Prior(0.4, 0.3)).log_evidence
     found = evidence(CORPUS, [1], Prior(0.4, 0.3), path=path, sweeps=40, repeats=2)
@@ -158,11 +158,14 @@ def test_one_topic_is_closed_form(path):
 def test_methods_agree_on_a_small_corpus_and_seeds_decide():
     prior, corpus = Prior(0.4, 0.3), oracle.random_corpus(np.random.default_rng(11), 8, 3, 3)
     exact = oracle.enumerate_all(corpus, 3, prior).log_evidence
-    found = {path: evidence(corpus, [3], prior, path=path, sweeps=600, repeats=10) for path in ("ais", "smc")}
+    found = {
+        path: evidence(corpus, [3], prior, path=path, sweeps=600, repeats=10) for path in ("reference", "ais", "smc")
+    }
     for one in found.values():
         assert one["unbiased"]
         assert abs(one["log_evidence"][0] - exact) < 9.5 * one["standard_error"][0]
-    assert found["ais"] == evidence(corpus, [3], prior, path="ais", sweeps=600, repeats=10)
+    again = evidence(corpus, [3], prior, path="ais", sweeps=600, repeats=10)
+    assert found["ais"]["log_estimates"] == again["log_estimates"]
 
 
 def test_errors_do_not_lie():
@@ -181,3 +184,34 @@ def test_bad_requests_are_refused():
         evidence(CORPUS, [2], Prior(), method="magic")
     with pytest.raises(InputError, match="nothing to do"):
         evidence(CORPUS, [2], Prior(), repeats=0)
+
+
+def test_workers_and_a_checkpoint_change_no_bit(tmp_path):
+    class Saved:
+        """In memory; the first saving is followed by a kill."""
+
+        state, kills = None, 1
+
+        def load(self):
+            return self.state
+
+        def due(self):
+            return True
+
+        def save(self, state):
+            self.state = dict(state)
+            self.kills -= 1
+            if self.kills == 0:
+                raise KeyboardInterrupt
+
+    prior, work = Prior(0.4, 0.3), {"sweeps": 20, "repeats": 2, "seed": 3}
+    keys = ("log_evidence", "standard_error", "log_estimates", "warnings")
+    alone = evidence(CORPUS, [1, 2, 3], prior, **work)
+    shared = evidence(CORPUS, [1, 2, 3], prior, **work, workers=2)
+    saved = Saved()
+    with pytest.raises(KeyboardInterrupt):
+        evidence(CORPUS, [1, 2, 3], prior, **work, checkpoint=saved)
+    assert len(saved.state) == 1
+    resumed = evidence(CORPUS, [1, 2, 3], prior, **work, checkpoint=saved)
+    for other in (shared, resumed):
+        assert {key: other[key] for key in keys} == {key: alone[key] for key in keys}

@@ -5,7 +5,7 @@ import pytest
 
 import oracle
 from bayestopics.evidence import reference
-from bayestopics.evidence.reference import Path, Reference, anneal, anneal_backward, drawn, fit, pairs_of
+from bayestopics.evidence.reference import Path, Reference, anneal, anneal_backward, fit, pairs_of, start
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
 
@@ -32,8 +32,11 @@ def check_unbiased(log_estimates: np.ndarray, exact: float) -> None:
 
 
 def estimates(topics: int, prior: Prior, ladder: np.ndarray, many: int = 3000) -> np.ndarray:
-    ours, rng = a_reference(topics, prior), np.random.default_rng(2)
-    return np.array([anneal(drawn(CORPUS, topics, prior, ours, rng), ladder, rng) for _ in range(many)])
+    ours, rng, logs = a_reference(topics, prior), np.random.default_rng(2), []
+    for _ in range(many):
+        path, log_share = start(CORPUS, topics, prior, ours, rng)
+        logs.append(log_share + anneal(path, ladder, rng))
+    return np.array(logs)
 
 
 @pytest.mark.parametrize(("topics", "prior"), CASES)
@@ -92,6 +95,19 @@ def test_sweeps_have_their_law(b):
     assert np.abs((shares.mean(axis=0) - law)[law > 0] / error[law > 0]).max() < 5.9  # Student t, 99 degrees: 1e-6
     assert path.refused > 0
     assert path.log_ratio == pytest.approx(log_joint(path.state) - ours.log_density(path.state.assignments), abs=1e-8)
+
+
+@pytest.mark.parametrize(("inside", "all_tries"), [(10, 1000), (2, 3)])
+def test_the_share_of_draws_in_the_region_is_unbiased(monkeypatch, inside, all_tries):
+    monkeypatch.setattr(reference, "INSIDE", inside)
+    monkeypatch.setattr(reference, "ALL", all_tries)
+    prior, rng = Prior(0.3, 0.2), np.random.default_rng(6)
+    ours = a_reference(3, prior)
+    plain = np.mean([ours.likes(ours.draw(rng)) for _ in range(20_000)])
+    shares = np.exp([start(CORPUS, 3, prior, ours, rng)[1] for _ in range(3000)])
+    error = np.hypot(shares.std() / np.sqrt(3000), np.sqrt(plain * (1 - plain) / 20_000))
+    assert abs(shares.mean() - plain) < LIMIT * error
+    assert 0.05 < plain < 0.95
 
 
 def test_pairs_and_shares():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,16 @@ class Work:
     seed: int
 
 
+@cache
+def _warm(name: str) -> None:
+    """Kernels are compiled, or taken from the cache, before seconds are counted; once in a process."""
+    tokens = np.array([0, 1])
+    two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
+    ESTIMATORS[name](two, 2, Prior(0.5, 0.5), 4, np.random.default_rng(0))
+
+
 def _make(work: Work, job: Job) -> Done:
+    _warm(work.name)
     topics, repeat = job
     rng, start = generator(work.seed, f"evidence/{work.name}/{topics}/{repeat}"), time.perf_counter()
     value = ESTIMATORS[work.name](work.corpus, topics, work.prior, work.sweeps, rng)
@@ -161,10 +171,6 @@ def _make_all(work: Work, jobs: Sequence[Job], workers: int, checkpoint: Checkpo
     """The largest T first, for they take longest."""
     made: dict[Job, Done] = (checkpoint.load() if checkpoint else None) or {}
     todo = sorted((job for job in jobs if job not in made), reverse=True)
-    tokens = np.array([0, 1])
-    two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    if todo:  # kernels are compiled, or taken from the cache, before seconds are counted
-        _make(replace(work, corpus=two, sweeps=4), (2, 0))
     for job, done in tqdm(_each(work, todo, workers), desc="evidence", unit="repeat", total=len(todo), disable=None):
         made[job] = done
         if checkpoint and (checkpoint.due() or len(made) == len(jobs)):

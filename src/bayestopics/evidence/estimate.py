@@ -28,6 +28,10 @@ def combine(log_estimates: np.ndarray, *, unbiased: bool = True) -> Evidence:
     more than about one nat however wrong it is: then the error is s itself.
     """
     values = np.asarray(log_estimates, dtype=float)
+    if nothing := int(np.sum(values == -np.inf)):
+        doubts = [f"{nothing} of {len(values)} repeats came to nothing: more steps are needed"]
+        log_evidence = float(np.logaddexp.reduce(values) - np.log(len(values)))
+        return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
     highest = values.max()
     weights = np.exp(values - highest)
     log_evidence = float(highest + np.log(weights.mean()))

@@ -33,6 +33,7 @@ from bayestopics.lda.uniforms import new_words, uniform
 
 THIN = 10  # sweeps between two that the reference averages
 SMALLEST_SHARE = 1e-12
+INSIDE, ALL = 10, 1000  # draws of the reference in its region, and in all, that tell its share
 MINIMUM = 20  # sweeps of any part of an estimate
 
 
@@ -42,7 +43,8 @@ def estimate(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.rand
     if corpus.token_count == 0:
         return 0.0
     reference, ladder = _prepare(corpus, topics, prior, steps, rng)
-    return anneal(drawn(corpus, topics, prior, reference, rng), ladder, rng)
+    path, log_share = start(corpus, topics, prior, reference, rng)
+    return -math.inf if path is None else log_share + anneal(path, ladder, rng)
 
 
 def estimate_backward(
@@ -62,7 +64,8 @@ def _prepare(
     for _ in range(steps // 2):
         single_site.sweep(state, rng)
     reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
-    return reference, pilot_ladder(drawn(corpus, topics, prior, reference, rng), steps, rng, max(MINIMUM, steps // 10))
+    pilot_run = Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference)
+    return reference, pilot_ladder(pilot_run, steps, rng, max(MINIMUM, steps // 10))
 
 
 def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> State:
@@ -89,9 +92,9 @@ class Reference:
         return np.log(np.exp(self.log_shares.astype(np.float64)).sum(axis=1))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        below = np.cumsum(np.exp(self.log_shares.astype(np.float64)), axis=1)[self.pairs]
-        thresholds = rng.random(len(self.pairs)) * below[:, -1]
-        return np.minimum((below <= thresholds[:, None]).sum(axis=1), below.shape[1] - 1)
+        assignments = np.empty(len(self.pairs), np.int32)
+        _draw_tokens(np.exp(self.log_shares.astype(np.float64)), self.pairs, assignments, new_words(rng))
+        return assignments
 
     def log_density(self, assignments: np.ndarray) -> float:
         return float(self.log_shares[self.pairs, assignments].sum(dtype=float) - self.log_sums[self.pairs].sum())
@@ -178,12 +181,9 @@ class Path:
 
 
 def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T): from a draw of the reference."""
+    """The log-weight of a path that starts at a draw of the reference in its region."""
     check_ladder(ladder)
-    if not path.reference.likes(path.state.assignments):
-        return -math.inf
-    log_weight = 0.0
-    topics = path.state.topics
+    log_weight, topics = 0.0, path.state.topics
     for step in tqdm(range(len(ladder) - 1), desc=f"annealing, T={topics}", unit="step", disable=None, leave=False):
         log_weight += (ladder[step + 1] - ladder[step]) * path.log_ratio
         if ladder[step + 1] < 1.0:
@@ -210,14 +210,44 @@ def log_labellings(path: Path) -> float:
     return math.lgamma(path.state.topics + 1) - math.lgamma(int(np.sum(path.state.topic_total == 0)) + 1)
 
 
-def drawn(corpus: Corpus, topics: int, prior: Prior, reference: Reference, rng: np.random.Generator) -> Path:
-    return Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference)
+def start(
+    corpus: Corpus, topics: int, prior: Prior, reference: Reference, rng: np.random.Generator
+) -> tuple[Path | None, float]:
+    """A draw of the reference in its region, and the log of an unbiased estimate of the share of draws that are there.
+
+    Draws are made until INSIDE of them are in the region, or ALL in all (Girshick, Mosteller & Savage 1946).
+    """
+    first, inside, tries = None, 0, 0
+    while inside < INSIDE and tries < ALL:
+        drawn, tries = reference.draw(rng), tries + 1
+        if reference.likes(drawn):
+            first, inside = drawn if first is None else first, inside + 1
+    if first is None:
+        return None, -math.inf
+    share = (INSIDE - 1) / (tries - 1) if inside == INSIDE else inside / tries
+    return Path(from_assignments(corpus, topics, prior, first), reference), math.log(share)
 
 
 def pilot_ladder(path: Path, steps: int, rng: np.random.Generator, sweeps: int) -> np.ndarray:
     """Steps of equal variance, from a short run that `path` takes."""
     first = np.linspace(0.0, 1.0, sweeps + 1)
-    return ladder_from(first, np.array([path.log_ratio, *(path.sweep(b, rng) for b in first[1:])]), steps)
+    ratios = [path.log_ratio]
+    for b in first[1:]:
+        path.sweep_anywhere(b, rng)
+        ratios.append(path.log_ratio)
+    return ladder_from(first, np.array(ratios), steps)
+
+
+@kernel
+def _draw_tokens(shares: np.ndarray, pairs: np.ndarray, assignments: np.ndarray, words: np.ndarray) -> None:
+    for i in range(len(pairs)):
+        pair = pairs[i]
+        threshold = uniform(words) * shares[pair].sum()
+        for t in range(shares.shape[1]):
+            assignments[i] = t
+            threshold -= shares[pair, t]
+            if threshold < 0.0:
+                break
 
 
 @kernel
