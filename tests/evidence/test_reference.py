@@ -45,19 +45,37 @@ def test_unbiased(topics, prior):
     check_unbiased(estimates(topics, prior, np.linspace(0, 1, 5)), exact)
 
 
+@pytest.mark.parametrize("documents", [[[0]], [[0, 0]], [[0, 0, 1], [1, 2], []]])
+@pytest.mark.parametrize("topics", [1, 2, 3, 4])
+def test_the_region_has_one_labelling_of_everything(documents, topics):
+    """Summed over the region, p(w, z) T! / (empty topics)! is m(T): no ties, whatever the reference. Deterministic."""
+    corpus, rng = oracle.tiny_corpus(documents, 3), np.random.default_rng(7)
+    for prior in (Prior(0.01, 0.01), Prior(0.3, 0.2), Prior(0.1, 2.0), Prior(5.0, 5.0)):
+        exact = oracle.enumerate_all(corpus, topics, prior)
+        z = rng.integers(topics, size=corpus.token_count)
+        ours = fit(corpus, from_assignments(corpus, topics, prior, z), 21, rng)
+        states = [exact.state(row) for row in range(len(exact.posterior))]
+        counted = [
+            np.exp(reference.log_labellings(Path(s, ours))) if ours.likes(s.assignments) else 0.0 for s in states
+        ]
+        assert np.sum(exact.posterior * counted) == pytest.approx(1.0, abs=1e-9)
+
+
 @pytest.mark.parametrize(("topics", "prior"), CASES)
-def test_backward_from_posterior_draws_in_the_region(topics, prior):
+def test_backward_from_posterior_draws(topics, prior):
+    """E[1 / weight] is the share of the reference's own draws that are in the region, over m(T)."""
     exact, ours, rng = oracle.enumerate_all(CORPUS, topics, prior), a_reference(topics, prior), np.random.default_rng(3)
-    inside = np.array([ours.likes(exact.state(row).assignments) for row in range(len(exact.posterior))])
-    law = np.where(inside, exact.posterior, 0.0)
-    rows = rng.choice(len(law), size=3000, p=law / law.sum())
-    ladder = np.linspace(0, 1, 5)
-    backward = np.array([anneal_backward(Path(exact.state(row), ours), ladder, rng) for row in rows])
-    # E[1 / weight] is P(the reference's own draw is in the region) over sum of p(w, z) there
-    draws = np.array([ours.likes(ours.draw(rng)) for _ in range(3000)])
-    ratios = np.exp(exact.log_evidence - backward)
-    error = np.hypot(ratios.std() / np.sqrt(len(ratios)), draws.std() / np.sqrt(len(draws)))
-    assert abs(ratios.mean() - draws.mean()) < LIMIT * error
+    ladder, ratios = np.linspace(0, 1, 5), []
+    for row in rng.choice(len(exact.posterior), size=3000, p=exact.posterior):
+        z = exact.state(row).assignments
+        if ours.symmetric:
+            z = ours.names(z)[z]
+            assert ours.likes(z)
+        path = Path(from_assignments(CORPUS, topics, prior, z), ours)
+        ratios.append(np.exp(exact.log_evidence - anneal_backward(path, ladder, rng)))
+    draws = np.array([ours.likes(ours.draw(rng)) for _ in range(20_000)])
+    error = np.hypot(np.std(ratios) / np.sqrt(len(ratios)), draws.std() / np.sqrt(len(draws)))
+    assert abs(np.mean(ratios) - draws.mean()) < LIMIT * error
 
 
 @pytest.mark.parametrize("fault", ["no region", "no empty topics", "no labellings"])

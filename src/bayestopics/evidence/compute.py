@@ -152,7 +152,7 @@ class Work:
 
 
 @cache
-def _warm(name: str) -> None:
+def warm(name: str) -> None:
     """Kernels are compiled, or taken from the cache, before seconds are counted; once in a process."""
     tokens = np.array([0, 1])
     two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
@@ -160,7 +160,7 @@ def _warm(name: str) -> None:
 
 
 def _make(work: Work, job: Job) -> Done:
-    _warm(work.name)
+    warm(work.name)
     topics, repeat = job
     rng, start = generator(work.seed, f"evidence/{work.name}/{topics}/{repeat}"), time.perf_counter()
     value = ESTIMATORS[work.name](work.corpus, topics, work.prior, work.sweeps, rng)

@@ -33,6 +33,7 @@ from bayestopics.lda.uniforms import new_words, uniform
 
 THIN = 10  # sweeps between two that the reference averages
 SMALLEST_SHARE = 1e-12
+BREAKING = 1e-3  # of ties
 INSIDE, ALL = 10, 1000  # draws of the reference in its region, and in all, that tell its share
 MINIMUM = 20  # sweeps of any part of an estimate
 
@@ -40,8 +41,6 @@ MINIMUM = 20  # sweeps of any part of an estimate
 def estimate(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> float:
     """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior and half as many of the sampler,
     the reference is made in the other half, and `steps` sweeps lead from it to the posterior."""
-    if corpus.token_count == 0:
-        return 0.0
     reference, ladder = _prepare(corpus, topics, prior, steps, rng)
     path, log_share = start(corpus, topics, prior, reference, rng)
     return -math.inf if path is None else log_share + anneal(path, ladder, rng)
@@ -84,6 +83,7 @@ class Reference:
 
     pairs: np.ndarray  # int32[N]: the pair of each token
     log_shares: np.ndarray  # float32[P, T]: their exponentials are the shares, but for a constant a row
+    breakers: np.ndarray  # float64[N]: random numbers that break ties between labellings
     symmetric: bool  # the prior does not change when topics change their names
 
     @cached_property
@@ -100,23 +100,25 @@ class Reference:
         return float(self.log_shares[self.pairs, assignments].sum(dtype=float) - self.log_sums[self.pairs].sum())
 
     def names(self, assignments: np.ndarray) -> np.ndarray:
-        """The labelling of these topics that has the largest q: topic s is to be called names[s]."""
+        """The labelling of these topics that is liked: topic s is to be called names[s]."""
         scores = self._scores(assignments)
         return linear_sum_assignment(scores, maximize=True)[1]
 
     def likes(self, assignments: np.ndarray) -> bool:
-        """Whether no other labelling of the topics has a larger q; the rest of the space mirrors this region."""
+        """Whether no other labelling of the topics is better; the rest of the space mirrors this region."""
         if not self.symmetric:
             return True
         scores = self._scores(assignments)
         best = scores[linear_sum_assignment(scores, maximize=True)].sum()
-        return bool(np.trace(scores) >= best - 1e-9 * abs(best))
+        return bool(np.trace(scores) >= best - 1e-12 * abs(best))
 
     def _scores(self, assignments: np.ndarray) -> np.ndarray:
-        """log q of the tokens of topic s (row) if it is called t (column)."""
-        scores = np.zeros((self.log_shares.shape[1],) * 2)
-        _add_rows(self.log_shares, self.pairs, assignments, scores)
-        return scores
+        """log q of the tokens of topic s (row) if it is called t (column), and a little that breaks ties: topics with the
+        same words of the same documents are the same to q, and so may be names that no token had."""
+        topics = self.log_shares.shape[1]
+        scores, extra = np.zeros((topics, topics)), np.zeros(topics)
+        _add_rows(self.log_shares, self.pairs, self.breakers, assignments, scores, extra)
+        return scores + BREAKING * np.outer(extra, np.arange(topics))
 
 
 def pairs_of(corpus: Corpus) -> np.ndarray:
@@ -130,14 +132,15 @@ def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> 
     averaged, at one sweep in ten, and not their topics, so that none is zero."""
     pairs, symmetric = pairs_of(corpus), bool(np.ptp(state.alpha) == 0)
     total = np.zeros((int(pairs[-1]) + 1, state.topics))
-    path = Path(state, Reference(pairs, np.zeros(total.shape, np.float32), symmetric))
+    breakers = rng.standard_normal(len(pairs))
+    path = Path(state, Reference(pairs, np.zeros(total.shape, np.float32), breakers, symmetric))
     for sweep in tqdm(range(sweeps), desc=f"reference, T={state.topics}", unit="sweep", disable=None, leave=False):
         if (sweeps - 1 - sweep) % THIN:
             single_site.sweep(state, rng)
         else:
             path.sweep_anywhere(1.0, rng, total)
     shares = np.maximum(total / total.sum(axis=1, keepdims=True), SMALLEST_SHARE)
-    return Reference(pairs, np.log(shares).astype(np.float32), symmetric)
+    return Reference(pairs, np.log(shares).astype(np.float32), breakers, symmetric)
 
 
 class Path:
@@ -192,7 +195,7 @@ def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def anneal_backward(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """One log-estimate from above, from a draw of the posterior in the region of the reference."""
+    """One log-estimate from above, from a draw of the posterior that was given the names that the reference likes."""
     check_ladder(ladder)
     log_weight = 0.0
     first = log_labellings(path)
@@ -217,6 +220,8 @@ def start(
 
     Draws are made until INSIDE of them are in the region, or ALL in all (Girshick, Mosteller & Savage 1946).
     """
+    if not reference.symmetric:
+        return Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference), 0.0
     first, inside, tries = None, 0, 0
     while inside < INSIDE and tries < ALL:
         drawn, tries = reference.draw(rng), tries + 1
@@ -251,9 +256,17 @@ def _draw_tokens(shares: np.ndarray, pairs: np.ndarray, assignments: np.ndarray,
 
 
 @kernel
-def _add_rows(log_shares: np.ndarray, pairs: np.ndarray, assignments: np.ndarray, scores: np.ndarray) -> None:
+def _add_rows(
+    log_shares: np.ndarray,
+    pairs: np.ndarray,
+    breakers: np.ndarray,
+    assignments: np.ndarray,
+    scores: np.ndarray,
+    extra: np.ndarray,
+) -> None:
     for i in range(len(pairs)):
         s, pair = assignments[i], pairs[i]
+        extra[s] += breakers[i]
         for t in range(len(scores)):
             scores[s, t] += log_shares[pair, t]
 

@@ -16,7 +16,7 @@ from scipy.stats import kendalltau
 
 from bayestopics.figures.style import COLOURS, label_scale
 from bayestopics.runs.record import Record
-from bayestopics.studies.topics_ladder import scatter
+from bayestopics.studies.topics_ladder import scatter, spread
 from bayestopics.studies.topics_pmmh import running_mean
 
 YARDSTICK = "reference"
@@ -72,7 +72,8 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
     middle.set(title="running mean of T", xlabel="step")
     right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
     left.legend(fontsize=8)
-    right.legend(fontsize=7.5, loc="lower right")
+    if right.get_legend_handles_labels()[0]:
+        right.legend(fontsize=7.5, loc="lower right")
     doubted = sum(bool(record.warnings) for record in records)
     if doubted:
         text = f"{doubted} of {len(records)} chains are not to be trusted: see the table of chains for the reasons"
@@ -138,7 +139,7 @@ def evidence_table(records: list[Record]) -> pd.DataFrame:
             "sweeps": record.run.params["sweeps"],
             "repeats": record.run.params["repeats"],
             "best_topics": int(table["log_evidence"].idxmax()),
-            "scatter": float(estimates.groupby("topics")["log_estimate"].std().median()),
+            "scatter": float(estimates.groupby("topics")["log_estimate"].agg(spread).median()),
             "seconds_an_estimate": float(record.tables["timing"]["seconds"].mean()),
         }
         if record.run.corpus in yardsticks:
@@ -146,6 +147,7 @@ def evidence_table(records: list[Record]) -> pd.DataFrame:
                 [yardsticks[record.run.corpus]["log_evidence"], table["log_evidence"]], axis=1, join="inner"
             )
             yardstick, here = both.iloc[:, 0], both.iloc[:, 1]
+        if record.run.corpus in yardsticks and len(both):
             row["best_topics_of_yardstick"] = int(yardstick.idxmax())
             row["rank_correlation"] = float(kendalltau(yardstick, here).statistic)
             row["median_difference"] = float((here - yardstick).median())

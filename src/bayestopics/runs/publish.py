@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bayestopics.runs.record import Record, read
 
 EXPERIMENT = "bayestopics"
@@ -110,7 +112,7 @@ def _points(record: Record) -> Iterable[tuple[str, int, float]]:
         table = record.tables[name]
         key = next(key for key in keys if key in table.columns)
         for column in table.columns.difference([key, "chain"], sort=False):
-            values = table.loc[table[column].notna(), [key, column]]
+            values = table.loc[np.isfinite(table[column].astype(float)), [key, column]]
             every = max(1, -(-len(values) // POINTS))
             for row in values.iloc[::every].itertuples(index=False):
                 yield f"{name}/{column}", int(row[0]) + (name == "trace"), float(row[1])

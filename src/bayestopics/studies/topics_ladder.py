@@ -6,6 +6,7 @@ gives log m(T) from above, annealing forward from below. Each corpus is new, bec
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -16,7 +17,7 @@ from tqdm import tqdm
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import annealing, reference
-from bayestopics.evidence.compute import ESTIMATORS
+from bayestopics.evidence.compute import ESTIMATORS, warm
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch
@@ -42,6 +43,7 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     for job in tqdm(jobs[len(rows) :], desc=run.name, unit="estimate", disable=None):
         number, path, steps, direction, repeat = job
         simulated = simulate_lda(**law, rng=run.generator(f"corpus {number}"))
+        warm(path)
         rng, start = run.generator(str(job)), time.perf_counter()
         value = _estimate(simulated.corpus, simulated.truth["assignments"], law, path, steps, direction, rng)
         seconds = time.perf_counter() - start
@@ -77,6 +79,11 @@ def _estimate(
     return annealing.anneal_backward(from_assignments(corpus, topics, prior, truth), ladder, rng)
 
 
+def spread(log_estimates: pd.Series) -> float:
+    """Their standard deviation; infinite if one came to nothing."""
+    return float(log_estimates.std()) if np.isfinite(log_estimates).all() else math.inf
+
+
 def scatter(record: Record) -> pd.DataFrame:
     """A row a path and number of steps: standard deviation of log-estimates of one corpus, seconds, and the gap between
     the bounds."""
@@ -85,7 +92,7 @@ def scatter(record: Record) -> pd.DataFrame:
     for (path, steps), part in table.groupby(["path", "steps"], sort=False):
         forward = part[part["direction"] == "forward"]
         ends = part.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
-        deviations = forward.groupby("corpus")["log_estimate"].std()
+        deviations = forward.groupby("corpus")["log_estimate"].agg(spread)
         row = {
             "law": record.run.corpus,
             "tokens": record.run.params["law"]["documents"] * record.run.params["law"]["length"],
