@@ -113,8 +113,8 @@ class Reference:
         return bool(np.trace(scores) >= best - 1e-12 * abs(best))
 
     def _scores(self, assignments: np.ndarray) -> np.ndarray:
-        """log q of the tokens of topic s (row) if it is called t (column), and a little that breaks ties: topics with the
-        same words of the same documents are the same to q, and so may be names that no token had."""
+        """log q of the tokens of topic s (row) if it is called t (column), and a little that breaks ties: topics with
+        the same words of the same documents are the same to q, and so may be names that no token had."""
         topics = self.log_shares.shape[1]
         scores, extra = np.zeros((topics, topics)), np.zeros(topics)
         _add_rows(self.log_shares, self.pairs, self.breakers, assignments, scores, extra)
