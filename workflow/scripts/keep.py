@@ -1,6 +1,7 @@
 """`make keep`: copy the small results of the scale paper to results/paper/kept, which is in git.
 
-Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name).
+Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name). Of a study
+that has not been run to its end, and so not been published, all records that are there are kept.
 """
 
 import json
@@ -23,7 +24,8 @@ with replacing(PAPER / "kept") as kept:
         if place.parts[0] in ("kept", "logs") or not source.is_file() or place.parts[0].startswith("."):
             continue
         if source.name == "run.json":
-            if read(source.parent).key not in current[place.parts[0]]:
+            published = current.get(place.parts[0])
+            if published is not None and read(source.parent).key not in published:
                 continue  # left over from other settings
             target = kept / place.parts[0] / "records" / f"{source.parent.name}.json"
         elif source.suffix in (".png", ".csv", ".md") and len(place.parts) <= 2:
