@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from scipy.special import gammaln
 from scipy.stats import kendalltau
 
@@ -202,9 +202,13 @@ def draw_ladders(records: list[Record], scale: str) -> Figure:
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.run.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
         axis.set(xlabel="seconds an estimate", ylabel="scatter of log-estimates (nats)")
-    axes[0, 0].legend(fontsize=8)
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for side in (axis.xaxis, axis.yaxis):
+            side.set_major_formatter("{x:g}")
+            side.set_minor_formatter(NullFormatter())
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=2, fontsize=8.5)
     label_scale(figure, scale)
-    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    figure.tight_layout(rect=(0, 0.1, 1, 1))
     return figure
 
 
