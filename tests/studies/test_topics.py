@@ -153,7 +153,8 @@ def evidences(corpus: str, method: str, values: dict[int, float]) -> Record:
     ]
     metrics = {"best_topics": max(values, key=values.__getitem__)}
     one = run("evidence", name=f"{corpus}-evidence-{method}", corpus=corpus, **way)
-    return Record(one, metrics, tables={"evidence": table, "estimates": pd.DataFrame(rows)})
+    size = pd.DataFrame([{"documents": 10, "terms": 20}])
+    return Record(one, metrics, tables={"evidence": table, "estimates": pd.DataFrame(rows), "size": size})
 
 
 def named(*records: Record) -> dict[str, Record]:

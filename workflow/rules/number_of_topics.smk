@@ -194,7 +194,7 @@ if "number_of_topics" in config["studies"]:
             csv=f"{RESULTS}/number_of_topics/{{table}}.csv",
             html=report(
                 f"{RESULTS}/number_of_topics/{{table}}.html",
-                caption="../report/number_of_topics_{table}_table.rst",
+                caption="../report/number_of_topics_table.rst",
                 category="Number of topics",
                 labels={"what": "table: {table}"},
             ),

@@ -158,7 +158,7 @@ def evidence_table(records: list[Record]) -> pd.DataFrame:
 def constants(record: Record, topics: np.ndarray) -> dict[str, np.ndarray]:
     """The factors of p(w, z | T) that depend on T and not on z, as logs."""
     params, size = record.run.params, record.tables["size"].iloc[0]
-    alpha, eta, documents, terms = params["alpha"], params["eta"], size["documents"], size["terms"]
+    alpha, eta, documents, terms = params["alpha"], params["eta"], float(size["documents"]), float(size["terms"])
     return {
         "G(T alpha)^D": documents * gammaln(topics * alpha),
         "G(alpha)^-TD": -documents * topics * gammaln(alpha),

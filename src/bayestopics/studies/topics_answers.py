@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 
 from bayestopics.claims import Answer, MissingRecords, Records, require, verdict
 from bayestopics.corpus.registry import Entry
-from bayestopics.figures.topics import YARDSTICK, evidence_of, method_of
+from bayestopics.figures.topics import YARDSTICK, constants_table, evidence_of, method_of
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_evidence import posteriors
 from bayestopics.studies.topics_pmmh import first_step, running_mean
@@ -181,7 +181,18 @@ def claim_t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
             f"{table['standard_error'][best]:.0f}, {table['standard_error'][topics]:.0f})"
         )
         chains += walks
+    said += _slips(records, numbers["topics"])
     return Answer("; ".join(said), _doubts(chains), verdict(*parts))
+
+
+def _slips(records: Records, topics: list[int]) -> list[str]:
+    """The single constants of the density without which the yardstick's best T would be the paper's on both corpora."""
+    table = constants_table([_evidence(records, corpus, YARDSTICK) for corpus in REAL]).set_index("left out")[
+        list(REAL)
+    ]
+    found = [name for name in table.index if "," not in name and name != "nothing" and list(table.loc[name]) == topics]
+    both = " and ".join(map(str, topics))
+    return [f"without the factor {name} of p(w, z | T) its best T would be {both}" for name in found]
 
 
 def claim_t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
