@@ -17,6 +17,7 @@ from bayestopics.studies import (
     topics_ladder,
     topics_pmmh,
     topics_score,
+    topics_slip,
 )
 
 LAW = {"documents": 12, "length": 15, "terms": 8, "topics": 2, "alpha": 0.3, "eta": 0.3}
@@ -36,6 +37,7 @@ LADDER = {"law": LAW, "corpora": 2, "repeats": 2, "steps": {"reference": [20, 40
 DISTANCES = {"topics": 2, "sampler": "single-site", "burn_in": 2, "sweeps": 20}
 KINDS = {
     "pmmh": (topics_pmmh, WALK),
+    "slip": (topics_slip, WALK),
     "evidence": (topics_evidence, EVIDENCE),
     "score": (topics_score, SCORE),
     "ladder": (topics_ladder, LADDER),

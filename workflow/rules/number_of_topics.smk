@@ -3,7 +3,7 @@
 if "number_of_topics" in config["studies"]:
     NUMBER = AT_SCALE["number_of_topics"]
     PRIORS = STUDY["number_of_topics"]["priors"]
-    for part in ("exact", "ladders", "walks", "evidence", "scores", "distances"):
+    for part in ("exact", "ladders", "walks", "slips", "evidence", "scores", "distances"):
         for entry in NUMBER[part]:
             for given, where in [(NUMBER["corpora"], "the scale's corpora"), (PRIORS, "priors")]:
                 insist(
@@ -11,8 +11,8 @@ if "number_of_topics" in config["studies"]:
                     f"config/studies/number_of_topics.yaml: {part}: {entry['corpus']!r} is not among {where}",
                 )
 
-    def walks():
-        for entry in NUMBER["walks"]:
+    def walks(part):
+        for entry in NUMBER[part]:
             for start in entry["starts"]:
                 for inner in entry["inner"]:
                     rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
@@ -30,7 +30,8 @@ if "number_of_topics" in config["studies"]:
 
     KINDS = {
         "topics_exact": [("exact", entry) for entry in NUMBER["exact"]],
-        "topics_pmmh": list(walks()),
+        "topics_pmmh": list(walks("walks")),
+        "topics_slip": [(f"slip-{name}", params) for name, params in walks("slips")],
         "topics_evidence": list(evidences()),
         "topics_ladder": list(ladders()),
         "topics_score": [("leave-one-out", entry) for entry in NUMBER["scores"]],
