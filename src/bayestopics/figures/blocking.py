@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayestopics.figures.style import COLOURS, label_scale
+from bayestopics.figures.style import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.record import Record
 from bayestopics.studies.blocking import STATISTICS
 from bayestopics.studies.blocking_times import seconds_a_sweep
@@ -109,6 +109,8 @@ def draw_autocorrelation(records: list[Record], scale: str) -> Figure:
             _dots(row[1], free, offset, COLOUR[sampler], sampler, [r.volatile["seconds_a_sweep"] for r in free])
         row[0].set(title=f"{corpus}: autocorrelation time in sweeps", xscale="log")
         row[1].set(title="in seconds of sampling", xscale="log")
+        for axis in row:
+            plain_ticks(axis.xaxis)
         row[0].set_yticks(range(len(STATISTICS)), [NAMES[name] for name in STATISTICS])
         row[0].set_ylim(len(STATISTICS) - 0.5, -0.5)
         row[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9)
@@ -167,6 +169,7 @@ def draw_times(records: list[Record], scale: str) -> Figure:
         upper.set(title=f"{record.run.corpus}: seconds a sweep", xscale="log", yscale="log")
         lower.set(title="as a ratio to single-site", xscale="log", yscale="log", xlabel="topics")
         lower.axhline(1, color="black", linewidth=0.8)
+        plain_ticks(upper.yaxis)
         lower.set_xticks(seconds.index, [str(topics) for topics in seconds.index])
         ratios = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16]
         limits = lower.get_ylim()

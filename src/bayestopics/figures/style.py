@@ -11,7 +11,9 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from bayestopics.files import replacing
 
@@ -52,6 +54,17 @@ td.long {{ min-width: 18em; }} .note {{ color: #a33; }}
 def label_scale(figure: Figure, scale: str) -> None:
     """Every figure says at which scale it was made."""
     figure.text(0.995, 0.005, f"scale: {scale}", ha="right", va="bottom", fontsize=8, color="#666666")
+
+
+def plain_ticks(side: Axis) -> None:
+    """Ticks of a log scale as plain numbers, few enough to be read also where it spans less than a decade."""
+    low, high = side.get_view_interval()
+    wide = high / low > 10
+    side.set_major_locator(
+        LogLocator(subs=(1.0, 3.0) if high / low > 100 else (1.0, 2.0, 5.0)) if wide else MaxNLocator(4)
+    )
+    side.set_major_formatter("{x:g}")
+    side.set_minor_locator(NullLocator())
 
 
 def save(figure: Figure, path: str | Path) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 from scipy.special import gammaln
 from scipy.stats import kendalltau
 
-from bayestopics.figures.style import COLOURS, label_scale
+from bayestopics.figures.style import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_ladder import scatter, spread
 from bayestopics.studies.topics_pmmh import running_mean
@@ -202,10 +202,8 @@ def draw_ladders(records: list[Record], scale: str) -> Figure:
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.run.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
         axis.set(xlabel="seconds an estimate", ylabel="scatter of log-estimates (nats)")
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        for side in (axis.xaxis, axis.yaxis):
-            side.set_major_formatter("{x:g}")
-            side.set_minor_formatter(NullFormatter())
+        plain_ticks(axis.xaxis)
+        plain_ticks(axis.yaxis)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=2, fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.1, 1, 1))
