@@ -106,6 +106,15 @@ def temper(
     return TemperedChain(grid, sizes, log_zeta, index, a, b, values, accepted, state)
 
 
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """The last chain of a tuning, the zeta that it suggests for the next, and how many there were."""
+
+    chain: TemperedChain
+    log_zeta: np.ndarray
+    rounds: int
+
+
 def tune(
     corpus: Corpus,
     topics: int,
@@ -116,23 +125,17 @@ def tune(
     rounds: int = 12,
     start: State | None = None,
     sampler: str = "augmented",
-) -> tuple[TemperedChain, int]:
+) -> Tuned:
     """Chains of `sweeps` sweeps, zeta anew after each by (2.16), until the grid is visited evenly (`UNIFORM`) or
-    `rounds` are over; each goes on from the last. Returns the last chain, with the zeta that its run suggests, and how
-    many there were."""
-    chain, log_zeta, number = None, None, 0
-    for number in range(1, rounds + 1):
-        start = start if chain is None else chain.last
-        chain = temper(
-            corpus, topics, grid, sweeps=sweeps, rng=rng, log_zeta=log_zeta, start=start, sampler=sampler,
-            description=f"tuning {number}",
-        )  # fmt: skip
-        log_zeta = log_marginal(chain, grid.points)
+    `rounds` are over; each goes on from the last."""
+    log_zeta = np.zeros(len(grid))
+    for number in range(1, max(1, rounds) + 1):
+        options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "description": f"tuning {number}"}
+        chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, **options)  # type: ignore[arg-type]
+        log_zeta, start = log_marginal(chain, grid.points), chain.last
         if chain.uniformity >= UNIFORM:
             break
-    if chain is None or log_zeta is None:
-        raise InputError(f"nothing to do in {rounds} rounds of tuning")
-    return replace(chain, log_zeta=log_zeta), number
+    return Tuned(chain, log_zeta, number)
 
 
 def log_correction(here: int, there: int) -> float:
