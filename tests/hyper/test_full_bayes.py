@@ -1,0 +1,62 @@
+"""Full Bayes against enumeration: the density of the draws of (log alpha, log eta) is m(h)."""
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+import oracle
+from bayestopics.errors import mcse
+from bayestopics.hyper import full_bayes as module
+from bayestopics.hyper.full_bayes import full_bayes, of_alpha, of_eta, slice_step
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import Prior, from_assignments
+from bayestopics.problems import InputError
+
+CORPUS, TOPICS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3), 2
+
+
+def test_the_draws_have_the_law_of_h(monkeypatch):
+    """Shares of the cells of a grid over (log alpha, log eta), within narrow ends, against the integral of m(h)."""
+    monkeypatch.setattr(module, "ENDS", (0.05, 5.0))
+    edges = np.linspace(*np.log((0.05, 5.0)), 5)
+    fine = [
+        (a, e)
+        for a in np.linspace(edges[0], edges[-1], 25)[:-1] + 0.096
+        for e in np.linspace(edges[0], edges[-1], 25)[:-1] + 0.096
+    ]
+    logs = np.array([oracle.enumerate_all(CORPUS, TOPICS, Prior(*np.exp(h))).log_evidence for h in fine])
+    cells = [np.clip(np.searchsorted(edges, np.array(fine)[:, k]) - 1, 0, 3) for k in (0, 1)]
+    law = np.bincount(cells[0] * 4 + cells[1], weights=np.exp(logs - logs.max()), minlength=16)
+    law /= law.sum()
+    draws = np.log(full_bayes(CORPUS, TOPICS, sweeps=20_000, burn_in=100, rng=np.random.default_rng(1)).draws)
+    found = [np.clip(np.searchsorted(edges, draws[:, k]) - 1, 0, 3) for k in (0, 1)]
+    visits = (found[0] * 4 + found[1])[:, None] == np.arange(16)
+    scores = (visits.mean(axis=0) - law) / mcse(visits.astype(float))
+    assert np.abs(scores).max() < 5.0  # Student t with 140 degrees, 16 cells: 3e-5; midpoints are off by under 0.1 %
+    # a flat law would be seen
+    assert np.abs((visits.mean(axis=0) - 1 / 16) / mcse(visits.astype(float))).max() > 5.0
+
+
+def test_conditionals_are_the_joint_density():
+    z = np.array([0, 1, 1, 0, 1])
+    state = from_assignments(CORPUS, TOPICS, Prior(0.3, 0.7), z)
+    values = []
+    for alpha, eta in ((0.3, 0.7), (1.4, 0.2)):
+        joint = log_joint(from_assignments(CORPUS, TOPICS, Prior(alpha, eta), z))
+        parts = of_alpha(state, CORPUS.document_lengths)(np.log(alpha)) + of_eta(state)(np.log(eta))
+        values.append(joint - parts)
+    assert values[0] == pytest.approx(values[1])
+
+
+def test_slices_of_a_normal_law():
+    rng, x, draws = np.random.default_rng(2), 0.0, []
+    for i in range(20_000):
+        x = slice_step(lambda y: -0.5 * (y - 1) ** 2 / 0.09, x, rng)
+        if i % 10 == 0:  # slices of a normal law are nearly independent after ten
+            draws.append(x)
+    assert kstest((np.array(draws) - 1) / 0.3, "norm").pvalue > 1e-6
+
+
+def test_nothing_to_do():
+    with pytest.raises(InputError, match="nothing to do"):
+        full_bayes(CORPUS, 1, sweeps=10, burn_in=0, rng=np.random.default_rng(1))

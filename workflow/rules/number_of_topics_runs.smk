@@ -1,0 +1,80 @@
+# Study `number_of_topics`: its runs and their parameters, from config/studies/number_of_topics.yaml.
+
+if "number_of_topics" in config["studies"]:
+    NUMBER = AT_SCALE["number_of_topics"]
+    PRIORS = STUDY["number_of_topics"]["priors"]
+    for part in ("exact", "ladders", "walks", "slips", "evidence", "scores", "distances"):
+        for entry in NUMBER[part]:
+            for given, where in [(NUMBER["corpora"], "the scale's corpora"), (PRIORS, "priors")]:
+                insist(
+                    entry["corpus"] in given,
+                    f"config/studies/number_of_topics.yaml: {part}: {entry['corpus']!r} is not among {where}",
+                )
+
+    def walks(part):
+        for entry in NUMBER[part]:
+            for start in entry["starts"]:
+                for inner in entry["inner"]:
+                    rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
+                    yield f"pmmh-{entry['sampler']}-m{inner}-from{start}", {**rest, "start": start, "inner": inner}
+
+    def evidences():
+        for entry in NUMBER["evidence"]:
+            for method, work in entry["methods"].items():
+                way = {"method": "annealing", "path": method} if method in PATHS else {"method": method}
+                yield f"evidence-{method}", {"corpus": entry["corpus"], "topics": entry["topics"], **way, **work}
+
+    def ladders():
+        for entry in NUMBER["ladders"]:
+            yield "ladder", {**entry, "law": REGISTRY[entry["corpus"]].generator}
+
+    KINDS = {
+        "topics_exact": [("exact", entry) for entry in NUMBER["exact"]],
+        "topics_pmmh": list(walks("walks")),
+        "topics_slip": [(f"slip-{name}", params) for name, params in walks("slips")],
+        "topics_evidence": list(evidences()),
+        "topics_ladder": list(ladders()),
+        "topics_score": [("leave-one-out", entry) for entry in NUMBER["scores"]],
+        "topics_distances": [("distances", entry) for entry in NUMBER["distances"]],
+    }
+    RUNS["number_of_topics"] = {
+        f"{params['corpus']}-{name}": {"kind": kind, **params, **PRIORS[params["corpus"]]}
+        for kind, runs in KINDS.items()
+        for name, params in runs
+        if PLACES[params["corpus"]]
+    }
+    NUMBER_CORPORA = {
+        kind: sorted({run["corpus"] for run in RUNS["number_of_topics"].values() if run["kind"] == kind})
+        for kind in KINDS
+    }
+    OUTPUTS["number_of_topics"] = [
+        *(f"{RESULTS}/number_of_topics/walks-{name}.png" for name in NUMBER_CORPORA["topics_pmmh"]),
+        *(f"{RESULTS}/number_of_topics/evidence-{name}.png" for name in NUMBER_CORPORA["topics_evidence"]),
+        *([f"{RESULTS}/number_of_topics/scores.png"] if NUMBER_CORPORA["topics_score"] else []),
+        *([f"{RESULTS}/number_of_topics/ladders.png"] if NUMBER_CORPORA["topics_ladder"] else []),
+        f"{RESULTS}/number_of_topics/walks.csv",
+        f"{RESULTS}/number_of_topics/evidence.csv",
+        f"{RESULTS}/number_of_topics/ladders.csv",
+        f"{RESULTS}/number_of_topics/constants.csv",
+    ]
+
+    NUMBER_TABLES = {  # name -> kind of the records, title
+        "walks": ("topics_pmmh", "PMMH chains over the number of topics"),
+        "evidence": ("topics_evidence", "Methods for the evidence, beside the yardstick"),
+        "ladders": ("topics_ladder", "Annealing on simulated corpora, from below and from above"),
+        "constants": ("topics_evidence", "The best T if constants of the density were left out"),
+    }
+
+    def number_records(kind, corpus=None):
+        """The folders of the records of a kind, of all corpora or of one."""
+        return [
+            f"{RESULTS}/number_of_topics/{name}"
+            for name, run in RUNS["number_of_topics"].items()
+            if run["kind"] == kind and corpus in (None, run["corpus"])
+        ]
+
+    def number_code(wildcards):
+        run = RUNS["number_of_topics"][wildcards.run]
+        named = run.get("sampler", "sparse" if run["kind"] == "topics_evidence" else "single-site")
+        samplers = [SAMPLERS[named]] if named in SAMPLERS else []
+        return code_hash(f"bayestopics.studies.{run['kind']}", *samplers)
