@@ -58,6 +58,12 @@ def test_again_there_is_nothing_to_do(finished):
     assert "Nothing to be done" in finished.snakemake().stderr
 
 
+def test_the_papers_own_sizes_can_be_planned(finished):
+    stats = jobs(finished.snakemake("--dry-run", scale="paper").stdout)
+    assert stats["number_of_topics_run"] > 20
+    assert stats["claims"] == 1
+
+
 def test_every_claim_is_listed_and_none_is_answered_without_its_corpora(finished):
     claims = pd.read_csv(finished.folder / "results" / "smoke" / "claims.csv", keep_default_na=False)
     registered = yaml.safe_load((ROOT / "config" / "claims.yaml").read_text())
