@@ -132,11 +132,60 @@ def test_surfaces_bands_and_the_best_h():
     truth = np.array([exact(*h)[1] for h in ELSEWHERE])
     assert np.all(lower < middle)
     assert np.all((lower < truth) & (truth < upper))  # a fixed seed; bands of 95 % cover in most
-    found = best(chain)
-    terms = Terms.of(chain)
-    around = [terms.log_mean(found.alpha * x, found.eta * y) for x in (0.98, 1, 1.02) for y in (0.98, 1, 1.02)]
-    inside = [h for h in around if h <= around[4] + 1e-9]
-    assert found.on_edge or len(inside) == 9
+    assert best(chain).on_edge  # m(h) of so small a corpus rises to the edge of this grid
+    assert best(chain).ellipse is None
+
+
+# -- the best h, from made-up sums of logs ---------------------------------------------------------
+
+SIZES, INSIDE = Sizes(30, 3, 6), Grid.spanning((0.3, 3.0), (0.3, 3.0), (4, 4))
+PEAK = (0.9, 1.1)  # where nu_h is largest for the mean sums
+
+
+def made_up(rng: np.random.Generator, sweeps: int, noise: float) -> TemperedChain:
+    """Independent A and B around those for which nu_h has its top at PEAK."""
+    zero = np.zeros(1)
+    a, b = (-float(x[0]) for x in gradient(SIZES, *PEAK, zero, zero))
+    sums = [centre + noise * rng.standard_normal(sweeps) for centre in (a, b)]
+    nothing = np.zeros(len(INSIDE))
+    index, empty = np.zeros(sweeps, np.int64), np.empty((sweeps, 0))
+    return TemperedChain(INSIDE, SIZES, nothing, index, *sums, empty, np.zeros(sweeps, bool), None)
+
+
+def test_the_top_and_the_region_where_psi_is_known():
+    found = best(made_up(np.random.default_rng(5), 100, 0.0))
+    assert (found.alpha, found.eta) == pytest.approx(PEAK, rel=1e-4)
+    assert not found.on_edge
+    deviations = np.sqrt(-1 / np.array(second_derivatives(SIZES, *PEAK)))
+    assert np.sqrt(np.diag(found.region.covariance)) == pytest.approx(deviations, rel=1e-3)
+    assert found.region.radius_squared == pytest.approx(5.991, abs=1e-3)
+    assert found.region.covers(np.array(PEAK))
+    assert not found.region.covers(np.array(PEAK) + 3 * deviations)
+
+
+def test_the_curvature_is_that_of_the_estimate():
+    chain, step = made_up(np.random.default_rng(6), 2000, 2.0), 1e-3
+    found, terms = best(chain), Terms.of(chain)
+    h = np.array([found.alpha, found.eta])
+    moves = step * np.eye(2)
+    numbers = [
+        [
+            terms.log_mean(*(h + x + y)) - terms.log_mean(*(h + x - y)) - terms.log_mean(*(h - x + y))
+            + terms.log_mean(*(h - x - y))
+            for y in moves
+        ]
+        for x in moves
+    ]  # fmt: skip
+    inverse = np.linalg.inv(np.array(found.region.covariance))
+    np.testing.assert_allclose(-inverse, np.array(numbers) / (4 * step**2), rtol=1e-3, atol=0.02)
+
+
+def test_the_monte_carlo_ellipse_covers_as_often_as_it_says():
+    """Of 100 ellipses of 95 %, fewer than 86 or none missing would be a false alarm in 1 % of seeds."""
+    truth = best(made_up(np.random.default_rng(7), 200_000, 2.0))
+    chains = [made_up(np.random.default_rng([8, number]), 900, 2.0) for number in range(100)]
+    covered = sum(best(chain).ellipse.covers(np.array([truth.alpha, truth.eta])) for chain in chains)
+    assert 86 <= covered < 100
 
 
 def test_derivatives():
