@@ -279,3 +279,10 @@ def plain_grouped(exact: Enumeration, sweeps: int, rng: np.random.Generator, fau
         z = np.sum(cumulative[:, :, :-1] <= threshold, axis=2)
         visited.append((z[0], theta[0], beta[0]))
     return Draws(*map(np.array, zip(*visited, strict=True)))
+
+
+def check_unbiased(log_estimates: np.ndarray, exact: float) -> None:
+    """The mean of exp(log-estimate) in units of its standard error: two-sided false-alarm rate 1e-6."""
+    ratios = np.exp(log_estimates - exact)
+    score = (ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
+    assert abs(score) < 4.9, f"the mean is {score:.1f} standard errors off"
