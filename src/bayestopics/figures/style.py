@@ -87,7 +87,8 @@ def _cell(value: object) -> str:
     if value is None or value is pd.NA or value != value:
         return "<td></td>"
     if isinstance(value, float):
-        return f'<td class="number">{value:,.4g}</td>'
+        text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.4g}"
+        return f'<td class="number">{text}</td>'
     if isinstance(value, int) or hasattr(value, "dtype"):
         return f'<td class="number">{value:,}</td>'
     text = str(value)
