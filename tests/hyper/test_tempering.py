@@ -1,18 +1,22 @@
 """Serial tempering against enumeration on a tiny corpus: m(h), I(h), the law on the grid, and the best h."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.special import polygamma
 from scipy.stats import t as student
 
 import oracle
 from bayestopics.hyper import estimates, tempering
-from bayestopics.hyper.estimates import Terms, bands, best, expectation, surface
+from bayestopics.hyper.best import best, best_of_chains, curvature
+from bayestopics.hyper.estimates import Terms, bands, expectation, has_finite_variance, surface
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.prior_density import Sizes, gradient, log_prior, second_derivatives
+from bayestopics.hyper.sides import DirichletSide, of_assignments
 from bayestopics.hyper.tempering import TemperedChain, log_marginal, temper, tune
-from bayestopics.lda.state import Prior
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import Prior, random_start
 from bayestopics.problems import InputError
 
 CORPUS, TOPICS = oracle.tiny_corpus([[0, 0, 1], [1, 2], [2, 2]], 3), 2
@@ -39,13 +43,18 @@ def exact(alpha: float, eta: float) -> tuple[float, float]:
     return found.log_evidence, float(found.posterior @ np.array(values))
 
 
+RUNS = (("augmented", "neighbours"), ("grouped", "all"), ("single-site", "all"), ("sparse", "neighbours"))
+PAPER = RUNS[:2]  # those that know theta and beta
+
+
 @cache
-def chains(sampler: str) -> tuple[TemperedChain, ...]:
+def chains(sampler: str, moves: str) -> tuple[TemperedChain, ...]:
     """Independent ones, at a zeta that is only roughly right, which must not matter."""
     log_zeta = np.array([exact(*h)[0] for h in GRID.points])
     log_zeta += np.random.default_rng(0).normal(0, 0.3, len(log_zeta))
     rngs = [np.random.default_rng([1, number]) for number in range(CHAINS)]
-    options = {"sweeps": SWEEPS, "log_zeta": log_zeta, "sampler": sampler, "functionals": (squares,)}
+    functionals = (squares,) if sampler in tempering.WITH_PARAMETERS else ()
+    options = {"sweeps": SWEEPS, "log_zeta": log_zeta, "sampler": sampler, "moves": moves, "functionals": functionals}
     return tuple(temper(CORPUS, TOPICS, GRID, rng=rng, **options) for rng in rngs)
 
 
@@ -70,35 +79,49 @@ def true_ratios() -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", estimates.KINDS)
-@pytest.mark.parametrize("sampler", tempering.SAMPLERS)
-def test_marginal_likelihood(sampler, kind):
-    check(ratios(chains(sampler), kind), true_ratios())
+@pytest.mark.parametrize("run", RUNS)
+def test_marginal_likelihood(run, kind):
+    check(ratios(chains(*run), kind), true_ratios())
 
 
 @pytest.mark.parametrize("kind", estimates.KINDS)
-@pytest.mark.parametrize("sampler", tempering.SAMPLERS)
-def test_posterior_expectations(sampler, kind):
-    found = np.array([expectation(chain, ELSEWHERE, kind=kind) for chain in chains(sampler)])
+@pytest.mark.parametrize("run", PAPER)
+def test_posterior_expectations(run, kind):
+    found = np.array([expectation(chain, ELSEWHERE, kind=kind) for chain in chains(*run)])
     check(found, np.array([exact(*h)[1] for h in ELSEWHERE]))
 
 
-def test_occupancy_is_m_over_zeta():
-    found = chains("augmented")
+@pytest.mark.parametrize("run", RUNS)
+def test_occupancy_is_m_over_zeta(run):
+    found = chains(*run)
     law = np.exp([exact(*h)[0] for h in GRID.points] - found[0].log_zeta)
     check(np.array([chain.occupancy for chain in found])[:, :-1], (law / law.sum())[:-1])
 
 
+def test_a_chain_at_one_point():
+    """B_n (2.1): a plain chain at h* says what m(h) / m(h*) is, near h*."""
+    alone, near = Grid((0.6,), (0.6,)), np.array([[0.5, 0.5], [0.9, 0.6], [0.6, 1.1]])
+    rngs = [np.random.default_rng([3, number]) for number in range(CHAINS)]
+    found = [temper(CORPUS, TOPICS, alone, sweeps=SWEEPS, rng=rng, sampler="augmented") for rng in rngs]
+    terms = [Terms.of(chain) for chain in found]
+    logs = np.array([[one.log_mean(*h) - one.log_mean(0.6, 0.6) for h in near] for one in terms])
+    check(logs, np.array([exact(*h)[0] for h in near]) - exact(0.6, 0.6)[0])
+    assert has_finite_variance(found[0], 0.31, 0.31)
+    assert not has_finite_variance(found[0], 0.29, 0.6)  # (2.3)
+
+
 def test_a_wrong_constant_of_the_prior_is_caught(monkeypatch):
     """lG(T alpha) is forgotten, in the estimate alone."""
-    right = estimates.log_prior
+    from scipy.special import gammaln
 
-    def wrong(sizes, alpha, eta, a, b):
-        from scipy.special import gammaln
+    right = DirichletSide.basis
 
-        return right(sizes, alpha, eta, a, b) - sizes.documents * gammaln(sizes.topics * alpha)
+    def wrong(self, x, derivative=0):
+        constants, weights = right(self, x, derivative)
+        return constants - (self.number * gammaln(self.parts * x) if self.parts == TOPICS else 0), weights
 
-    found = chains("augmented")
-    monkeypatch.setattr(estimates, "log_prior", wrong)
+    found = chains(*PAPER[0])
+    monkeypatch.setattr(DirichletSide, "basis", wrong)
     with pytest.raises(AssertionError, match="standard errors off"):
         check(ratios(found, "hat"), true_ratios())
 
@@ -108,7 +131,8 @@ def test_a_forgotten_proposal_correction_is_caught(monkeypatch):
     log_zeta = np.array([exact(*h)[0] for h in GRID.points])
     monkeypatch.setattr(tempering, "log_correction", lambda here, there: 0.0)
     rngs = [np.random.default_rng([2, number]) for number in range(CHAINS)]
-    found = [temper(CORPUS, TOPICS, GRID, sweeps=SWEEPS, rng=rng, log_zeta=log_zeta) for rng in rngs]
+    options = {"sweeps": SWEEPS, "log_zeta": log_zeta, "moves": "neighbours"}
+    found = [temper(CORPUS, TOPICS, GRID, rng=rng, **options) for rng in rngs]
     with pytest.raises(AssertionError, match="standard errors off"):
         check(np.array([chain.occupancy for chain in found])[:, :-1], np.full(8, 1 / 9))
 
@@ -124,10 +148,12 @@ def test_tuning_stops_when_the_grid_is_visited_evenly():
 
 
 def test_surfaces_bands_and_the_best_h():
-    chain = chains("augmented")[0]
+    chain = chains(*PAPER[0])[0]
     logs, errors = surface(chain, np.array(GRID.alphas), np.array(GRID.etas))
-    np.testing.assert_allclose(logs.ravel(), log_marginal(chain, GRID.points), atol=1e-10)
+    np.testing.assert_allclose(logs.ravel(), log_marginal(chain), atol=1e-10)
     assert np.all((errors > 0) & (errors < 1))
+    _, overlapping = surface(chain, np.array(GRID.alphas), np.array(GRID.etas), method="overlapping")
+    assert 0.7 < np.median(overlapping / errors) < 1.4  # 63 batches: each error is known to about 10 %
     lower, middle, upper = bands(chain, ELSEWHERE)
     truth = np.array([exact(*h)[1] for h in ELSEWHERE])
     assert np.all(lower < middle)
@@ -136,73 +162,95 @@ def test_surfaces_bands_and_the_best_h():
     assert best(chain).ellipse is None
 
 
+# -- the two sides ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ends", [(0.2, 2.0), (0.001, 50.0), (0.9, 1.1)])
+def test_assignments_tell_the_joint_density_between_the_ends(ends):
+    """log p(w, z | h) from the stored series, against the density itself; and its derivatives, by differences."""
+    rng = np.random.default_rng(11)
+    corpus = oracle.random_corpus(rng, 500, 30, 12)
+    sides, step = of_assignments(corpus, 4, ends, ends), 1e-4
+    state = random_start(corpus, 4, Prior(0.5, 0.5), rng)
+    of_alpha, of_eta = sides.rows(state, None)
+    values = np.geomspace(*ends, 7)[1:-1]
+    for x, y in zip(values, values[::-1], strict=True):
+        truth = log_joint(replace(state, alpha=np.full(4, x), eta=y))
+        found = of_alpha @ sides.alpha.basis(np.array([x]))[1] + of_eta @ sides.eta.basis(np.array([y]))[1]
+        assert found[0] == pytest.approx(truth, abs=1e-8)
+    for side, row in ((sides.alpha, of_alpha), (sides.eta, of_eta)):
+        below, at, above = (row @ side.basis(values * np.exp(k * step))[1] for k in (-1, 0, 1))
+        first, second = (row @ side.basis(values, order)[1] for order in (1, 2))
+        np.testing.assert_allclose(first, (above - below) / (2 * step), rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(second, (above - 2 * at + below) / step**2, rtol=1e-3, atol=1e-2)
+    with pytest.raises(ValueError, match="outside"):
+        sides.alpha.basis(np.array([ends[1] * 1.1]))
+
+
+def test_derivatives_of_a_dirichlet_density():
+    side, x, step = DirichletSide(5, 3), np.array([0.01, 0.4, 7.0]), 1e-4
+
+    def value(y):
+        constants, weights = side.basis(y)
+        return constants - 20.0 * weights[0]
+
+    below, at, above = (value(x * np.exp(k * step)) for k in (-1, 0, 1))
+    for order, truth in ((1, (above - below) / (2 * step)), (2, (above - 2 * at + below) / step**2)):
+        constants, weights = side.basis(x, order)
+        np.testing.assert_allclose(constants - 20.0 * weights[0], truth, rtol=1e-4, atol=1e-5)
+
+
 # -- the best h, from made-up sums of logs ---------------------------------------------------------
 
-SIZES, INSIDE = Sizes(30, 3, 6), Grid.spanning((0.3, 3.0), (0.3, 3.0), (4, 4))
+ALPHA, ETA, INSIDE = DirichletSide(30, 3), DirichletSide(3, 6), Grid.spanning((0.3, 3.0), (0.3, 3.0), (4, 4))
 PEAK = (0.9, 1.1)  # where nu_h is largest for the mean sums
 
 
 def made_up(rng: np.random.Generator, sweeps: int, noise: float) -> TemperedChain:
     """Independent A and B around those for which nu_h has its top at PEAK."""
-    zero = np.zeros(1)
-    a, b = (-float(x[0]) for x in gradient(SIZES, *PEAK, zero, zero))
-    sums = [centre + noise * rng.standard_normal(sweeps) for centre in (a, b)]
-    nothing = np.zeros(len(INSIDE))
-    index, empty = np.zeros(sweeps, np.int64), np.empty((sweeps, 0))
-    return TemperedChain(INSIDE, SIZES, nothing, index, *sums, empty, np.zeros(sweeps, bool), None)
+    centres = [-side.basis(np.array([x]), 1)[0][0] / x for side, x in ((ALPHA, PEAK[0]), (ETA, PEAK[1]))]
+    sums = [centre + noise * rng.standard_normal((sweeps, 1)) for centre in centres]
+    nothing, index = np.zeros(len(INSIDE)), np.zeros(sweeps, np.int64)
+    return TemperedChain(INSIDE, ALPHA, ETA, nothing, index, *sums, np.empty((sweeps, 0)), None)
 
 
 def test_the_top_and_the_region_where_psi_is_known():
     found = best(made_up(np.random.default_rng(5), 100, 0.0))
     assert (found.alpha, found.eta) == pytest.approx(PEAK, rel=1e-4)
     assert not found.on_edge
-    deviations = np.sqrt(-1 / np.array(second_derivatives(SIZES, *PEAK)))
+    bends = [x * polygamma(1, x * y) - polygamma(1, y) for x, y in ((3, PEAK[0]), (6, PEAK[1]))]
+    deviations = np.sqrt(-1 / (np.array([30 * 3, 3 * 6]) * bends))
     assert np.sqrt(np.diag(found.region.covariance)) == pytest.approx(deviations, rel=1e-3)
     assert found.region.radius_squared == pytest.approx(5.991, abs=1e-3)
     assert found.region.covers(np.array(PEAK))
     assert not found.region.covers(np.array(PEAK) + 3 * deviations)
+    edge = found.region.outline(8)
+    assert [found.region.covers(h) for h in PEAK + 0.99 * (edge - PEAK)] == [True] * 8
+    assert [found.region.covers(h) for h in PEAK + 1.01 * (edge - PEAK)] == [False] * 8
 
 
 def test_the_curvature_is_that_of_the_estimate():
     chain, step = made_up(np.random.default_rng(6), 2000, 2.0), 1e-3
-    found, terms = best(chain), Terms.of(chain)
-    h = np.array([found.alpha, found.eta])
+    terms, h = Terms.of(chain), np.array([0.8, 1.3])
     moves = step * np.eye(2)
-    numbers = [
-        [
-            terms.log_mean(*(h + x + y)) - terms.log_mean(*(h + x - y)) - terms.log_mean(*(h - x + y))
-            + terms.log_mean(*(h - x - y))
-            for y in moves
-        ]
-        for x in moves
-    ]  # fmt: skip
-    inverse = np.linalg.inv(np.array(found.region.covariance))
-    np.testing.assert_allclose(-inverse, np.array(numbers) / (4 * step**2), rtol=1e-3, atol=0.02)
+
+    def value(away):
+        return terms.log_mean(*(h * np.exp(away)))
+
+    numbers = [[value(x + y) - value(x - y) - value(y - x) + value(-x - y) for y in moves] for x in moves]
+    np.testing.assert_allclose(curvature(terms, h), np.array(numbers) / (4 * step**2), rtol=1e-3, atol=0.02)
 
 
 def test_the_monte_carlo_ellipse_covers_as_often_as_it_says():
     """Of 100 ellipses of 95 %, fewer than 86 or none missing would be a false alarm in 1 % of seeds."""
-    truth = best(made_up(np.random.default_rng(7), 200_000, 2.0))
+    top = best(made_up(np.random.default_rng(7), 200_000, 2.0))
+    truth = np.array([top.alpha, top.eta])
     chains = [made_up(np.random.default_rng([8, number]), 900, 2.0) for number in range(100)]
-    covered = sum(best(chain).ellipse.covers(np.array([truth.alpha, truth.eta])) for chain in chains)
-    assert 86 <= covered < 100
-
-
-def test_derivatives():
-    sizes, a, b = Sizes(5, 3, 7), np.array([-20.0]), np.array([-60.0])
-    alpha, eta, step = 0.4, 0.7, 1e-5
-
-    def value(x, y):
-        return float(log_prior(sizes, np.float64(x), np.float64(y), a, b)[0])
-
-    by_alpha, by_eta = gradient(sizes, alpha, eta, a, b)
-    assert by_alpha[0] == pytest.approx((value(alpha + step, eta) - value(alpha - step, eta)) / (2 * step), rel=1e-6)
-    assert by_eta[0] == pytest.approx((value(alpha, eta + step) - value(alpha, eta - step)) / (2 * step), rel=1e-6)
-    twice = second_derivatives(sizes, alpha, eta)
-    both = [gradient(sizes, alpha + step, eta, a, b), gradient(sizes, alpha - step, eta, a, b)]
-    assert twice[0] == pytest.approx((both[0][0][0] - both[1][0][0]) / (2 * step), rel=1e-6)
-    both = [gradient(sizes, alpha, eta + step, a, b), gradient(sizes, alpha, eta - step, a, b)]
-    assert twice[1] == pytest.approx((both[0][1][0] - both[1][1][0]) / (2 * step), rel=1e-6)
+    assert 86 <= sum(best(chain).ellipse.covers(truth) for chain in chains) < 100
+    # the same for ellipses of ten chains each
+    chains = [made_up(np.random.default_rng([9, number]), 400, 2.0) for number in range(1000)]
+    tens = [chains[first : first + 10] for first in range(0, 1000, 10)]
+    assert 86 <= sum(best_of_chains(ten).ellipse.covers(truth) for ten in tens) < 100
 
 
 def test_grids():
@@ -210,15 +258,19 @@ def test_grids():
     assert [len(GRID.neighbours(j)) for j in (0, 1, 4)] == [3, 5, 8]
     assert GRID.neighbours(0).tolist() == [1, 3, 4]
     assert GRID.points[5].tolist() == [GRID.alphas[1], GRID.etas[2]]
-    for bad in (((), (1.0,)), ((1.0, 0.5), (1.0,)), ((1.0,), (1.0,)), ((-1.0, 1.0), (1.0,))):
+    for bad in (((), (1.0,)), ((1.0, 0.5), (1.0,)), ((-1.0, 1.0), (1.0,))):
         with pytest.raises(InputError):
             Grid(*bad)
-    with pytest.raises(InputError, match="draws theta and beta"):
-        temper(CORPUS, 2, GRID, sweeps=1, rng=np.random.default_rng(1), sampler="single-site")
+    wrong = ({"sampler": "what"}, {"moves": "what"}, {"functionals": (squares,)}, {"topics": 1}, {"sweeps": 0})
+    for one in wrong:
+        with pytest.raises(InputError):
+            temper(CORPUS, **{"topics": 2, "grid": GRID, "sweeps": 1, "rng": np.random.default_rng(1), **one})
 
 
 def test_small_hyperparameters_have_finite_logs():
     grid = Grid.spanning((0.01, 0.02), (0.01, 0.02), (2, 2))
-    chain = temper(CORPUS, TOPICS, grid, sweeps=500, rng=np.random.default_rng(4))
-    assert np.all(np.isfinite([chain.a, chain.b]))
-    assert np.all(np.isfinite(log_marginal(chain, grid.points)))
+    for sampler in tempering.SAMPLERS:
+        chain = temper(CORPUS, TOPICS, grid, sweeps=500, rng=np.random.default_rng(4), sampler=sampler)
+        assert np.all(np.isfinite(chain.of_alpha))
+        assert np.all(np.isfinite(chain.of_eta))
+        assert np.all(np.isfinite(log_marginal(chain)))

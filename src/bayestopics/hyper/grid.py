@@ -11,7 +11,7 @@ from bayestopics.problems import InputError
 
 @dataclass(frozen=True)
 class Grid:
-    """Point number j is (alphas[j // len(etas)], etas[j % len(etas)])."""
+    """Point number j is (alphas[j // len(etas)], etas[j % len(etas)]). A grid of one point is a plain chain at this h."""
 
     alphas: tuple[float, ...]
     etas: tuple[float, ...]
@@ -20,8 +20,6 @@ class Grid:
         for name, values in (("alpha", self.alphas), ("eta", self.etas)):
             if not values or min(values) <= 0 or list(values) != sorted(set(values)):
                 raise InputError(f"{name} on a grid must be positive and rising, not {values}")
-        if len(self.alphas) * len(self.etas) < 2:
-            raise InputError("a grid needs at least two points")
 
     @classmethod
     def spanning(cls, alphas: tuple[float, float], etas: tuple[float, float], shape: tuple[int, int]) -> Grid:
@@ -31,6 +29,11 @@ class Grid:
 
     def __len__(self) -> int:
         return len(self.alphas) * len(self.etas)
+
+    @property
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The first and the last alpha and eta: the hull of the points."""
+        return (self.alphas[0], self.alphas[-1]), (self.etas[0], self.etas[-1])
 
     @property
     def points(self) -> np.ndarray:

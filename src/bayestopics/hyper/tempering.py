@@ -1,14 +1,17 @@
 """Serial tempering over h = (alpha, eta) [George & Doss, section 2.3; Geyer & Thompson 1995].
 
-The chain moves on (j, psi): an index of a grid of h, by Metropolis-Hastings (2.8), then psi = (theta, beta, z) by a
-sweep of the augmented or the grouped sampler at h_j. Its law is l_w(psi) nu_j(psi) / zeta_j (2.7). zeta is tuned until
-every h_j is visited about equally often: then it is m(h_j), but for a constant. What is stored of psi is enough for
-every estimate at every h afterwards (`hyper.estimates`).
+The chain moves on (j, x): the index j of a point of a grid of h, then the hidden part x of the model by a sweep of a
+sampler at h_j. Its law is p(w, x | h_j) / zeta_j (2.7). zeta is tuned until every h_j is visited about equally often:
+then it is m(h_j), but for a constant. What is stored of x (`hyper.sides`) is enough for every estimate at every h
+afterwards (`hyper.estimates`).
+
+x is psi = (theta, beta, z) with the samplers of the paper, augmented and grouped, and z alone with the others. Given psi,
+h is known almost exactly when there are many documents, and j hardly ever moves; given z it is known less well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,14 +20,18 @@ from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.prior_density import Sizes, log_prior, sums_of_logs
+from bayestopics.hyper.sides import Side, Sides, of_assignments, of_parameters
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 
-SAMPLERS = ("augmented", "grouped")  # those that draw theta and beta
+WITH_PARAMETERS = ("augmented", "grouped")  # the samplers of the paper, which draw theta and beta
+ON_ASSIGNMENTS = ("single-site", "sparse", "blocked-backward", "blocked-nested")
+SAMPLERS = (*WITH_PARAMETERS, *ON_ASSIGNMENTS)
+MOVES = ("all", "neighbours")  # on the grid: from the conditional of j given x, or as in the paper
 UNIFORM = 0.5  # tuned: the least occupied point has at least this share of what an equal one would have
+BLOCK = 4096  # sweeps whose densities at all points of the grid are held at once
 
 Functional = Callable[[Parameters, State], float]
 
@@ -34,14 +41,14 @@ class TemperedChain:
     """What a run leaves behind: a row a sweep."""
 
     grid: Grid
-    sizes: Sizes
+    alpha: Side
+    eta: Side
     log_zeta: np.ndarray  # float64[J]
     index: np.ndarray  # int64[n]: the point of the grid
-    a: np.ndarray  # float64[n]: sum log theta
-    b: np.ndarray  # float64[n]: sum log beta
-    functionals: np.ndarray  # float64[n, k]
-    accepted: np.ndarray  # bool[n]
-    last: State
+    of_alpha: np.ndarray  # float64[n, k]: rows of the two sides
+    of_eta: np.ndarray
+    functionals: np.ndarray  # float64[n, number of them]
+    last: State | None
 
     def __len__(self) -> int:
         return len(self.index)
@@ -57,11 +64,14 @@ class TemperedChain:
         return float(self.occupancy.min() * len(self.grid))
 
     @property
+    def moved(self) -> float:
+        """The share of the sweeps before which the point changed."""
+        return float(np.mean(np.diff(self.index) != 0)) if len(self) > 1 else 0.0
+
+    @property
     def round_trips(self) -> int:
-        """From the first corner of the grid to the last one and back, or as near as a point's distance."""
-        ends = {0, len(self.grid) - 1}
-        seen = np.array([j for j in self.index.tolist() if j in ends])
-        return int(np.count_nonzero(np.diff(seen))) // 2
+        """The fewest over the two sides: from the lowest value to the highest and back."""
+        return min(_round_trips(side) for side in np.divmod(self.index, len(self.grid.etas)))
 
 
 def temper(
@@ -73,37 +83,58 @@ def temper(
     rng: np.random.Generator,
     log_zeta: np.ndarray | None = None,
     start: State | None = None,
-    sampler: str = "augmented",
+    sampler: str = "single-site",
+    moves: str = "all",
     functionals: tuple[Functional, ...] = (),
     description: str = "tempering",
 ) -> TemperedChain:
     """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain."""
-    if sampler not in SAMPLERS:
-        raise InputError(f"tempering needs a sampler that draws theta and beta: {', '.join(SAMPLERS)}; not {sampler!r}")
-    if sweeps < 1:
-        raise InputError(f"nothing to do with {sweeps} sweeps")
-    module, points, sizes = sampler_by_name(sampler), grid.points, _sizes(corpus, topics)
+    _check(topics, sweeps, sampler, moves, functionals)
+    module, points = sampler_by_name(sampler), grid.points
+    sides = of_parameters(corpus, topics) if sampler in WITH_PARAMETERS else of_assignments(corpus, topics, *grid.ends)
     log_zeta = np.zeros(len(grid)) if log_zeta is None else np.asarray(log_zeta, dtype=float)
-    neighbours = [grid.neighbours(j) for j in range(len(grid))]
+    move = Move(grid, sides, log_zeta, moves)
+    priors = [np.full(topics, alpha) for alpha in points[:, 0]]
     state = start if start is not None else module.init(corpus, topics, Prior(*points[len(grid) // 2]), rng)
-    j = _nearest(points, state)
-    index, a, b = np.empty(sweeps, np.int64), np.empty(sweeps), np.empty(sweeps)
-    values, accepted = np.empty((sweeps, len(functionals))), np.zeros(sweeps, bool)
-    sums = None  # A and B of the psi that stands
+    j, rows = _nearest(points, state), None
+    index, values = np.empty(sweeps, np.int64), np.empty((sweeps, len(functionals)))
+    of_alpha, of_eta = np.empty((sweeps, sides.alpha.length)), np.empty((sweeps, sides.eta.length))
     for i in tqdm(range(sweeps), desc=description, unit="sweep", disable=None, leave=False):
-        if sums is not None:
-            proposed = int(rng.choice(neighbours[j]))
-            log_nu = log_prior(sizes, points[[proposed, j], 0], points[[proposed, j], 1], *sums)
-            log_ratio = log_nu[0] - log_nu[1] + log_zeta[j] - log_zeta[proposed]
-            log_ratio += log_correction(len(neighbours[j]), len(neighbours[proposed]))  # (2.8)
-            if np.log1p(-rng.random()) < log_ratio:
-                j, accepted[i] = proposed, True
-        state = replace(state, alpha=np.full(topics, points[j, 0]), eta=float(points[j, 1]))
+        if rows is not None:
+            j = move(j, *rows, rng)
+        state = replace(state, alpha=priors[j], eta=float(points[j, 1]))
         parameters = module.sweep(state, rng).parameters
-        sums = sums_of_logs(parameters)
-        index[i], a[i], b[i] = j, *sums
+        rows = sides.rows(state, parameters)
+        index[i], of_alpha[i], of_eta[i] = j, *rows
         values[i] = [functional(parameters, state) for functional in functionals]
-    return TemperedChain(grid, sizes, log_zeta, index, a, b, values, accepted, state)
+    return TemperedChain(grid, sides.alpha, sides.eta, log_zeta, index, of_alpha, of_eta, values, state)
+
+
+class Move:
+    """A step on the grid that leaves the law of j given x as it is."""
+
+    def __init__(self, grid: Grid, sides: Sides, log_zeta: np.ndarray, moves: str) -> None:
+        alphas, etas = sides.alpha.basis(np.array(grid.alphas)), sides.eta.basis(np.array(grid.etas))
+        self.constants = (alphas[0][:, None] + etas[0]).ravel() - log_zeta
+        self.alphas, self.etas = alphas[1], etas[1]
+        self.neighbours = [grid.neighbours(j) for j in range(len(grid))] if moves == "neighbours" else None
+
+    def __call__(self, j: int, of_alpha: np.ndarray, of_eta: np.ndarray, rng: np.random.Generator) -> int:
+        logs = np.add.outer(of_alpha @ self.alphas, of_eta @ self.etas).ravel() + self.constants
+        if self.neighbours is None:
+            sums = np.exp(logs - logs.max()).cumsum()
+            return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
+        around = self.neighbours[j]
+        if len(around) == 0:
+            return j
+        proposed = int(around[int(rng.random() * len(around))])
+        log_ratio = logs[proposed] - logs[j] + log_correction(len(around), len(self.neighbours[proposed]))  # (2.8)
+        return proposed if np.log1p(-rng.random()) < log_ratio else j
+
+
+def log_correction(here: int, there: int) -> float:
+    """log G(j', j) / G(j, j'), of points with so many neighbours."""
+    return float(np.log(here) - np.log(there))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,43 +155,68 @@ def tune(
     rng: np.random.Generator,
     rounds: int = 12,
     start: State | None = None,
-    sampler: str = "augmented",
+    sampler: str = "single-site",
+    moves: str = "all",
 ) -> Tuned:
     """Chains of `sweeps` sweeps, zeta anew after each by (2.16), until the grid is visited evenly (`UNIFORM`) or
     `rounds` are over; each goes on from the last."""
     log_zeta = np.zeros(len(grid))
     for number in range(1, max(1, rounds) + 1):
-        options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "description": f"tuning {number}"}
-        chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, **options)  # type: ignore[arg-type]
-        log_zeta, start = log_marginal(chain, grid.points), chain.last
+        options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "moves": moves}
+        chain = temper(
+            corpus, topics, grid, sweeps=sweeps, rng=rng, description=f"tuning {number}", **options  # type: ignore
+        )
+        log_zeta, start = log_marginal(chain), chain.last
         if chain.uniformity >= UNIFORM:
             break
     return Tuned(chain, log_zeta, number)
 
 
-def log_correction(here: int, there: int) -> float:
-    """log G(j', j) / G(j, j'), of points with so many neighbours."""
-    return float(np.log(here) - np.log(there))
-
-
-def log_marginal(chain: TemperedChain, points: np.ndarray) -> np.ndarray:
-    """log M-hat(h) at these points [2.10], less its largest: log m(h) but for a constant."""
-    log_terms = log_prior(chain.sizes, points[:, :1], points[:, 1:], chain.a, chain.b) - log_mixture(chain)
-    values = logsumexp(log_terms, axis=1) - np.log(len(chain))
+def log_marginal(chain: TemperedChain) -> np.ndarray:
+    """log M-hat(h) at the points of the grid [2.10], less its largest: log m(h) but for a constant."""
+    parts = []
+    for logs in _log_densities(chain):
+        mixture = logsumexp(logs - chain.log_zeta, axis=1, keepdims=True)
+        parts.append(logsumexp(logs - mixture, axis=0))
+    values = logsumexp(parts, axis=0)
     return values - values.max()
 
 
 def log_mixture(chain: TemperedChain) -> np.ndarray:
-    """log (1/J) sum_j nu_j(psi_i) / zeta_j, a number a sweep: the denominator of (2.10)."""
-    points = chain.grid.points
-    logs = log_prior(chain.sizes, points[:, :1], points[:, 1:], chain.a, chain.b) - chain.log_zeta[:, None]
-    return logsumexp(logs, axis=0) - np.log(len(points))
+    """log (1/J) sum_j nu_j(x_i) / zeta_j, a number a sweep: the denominator of (2.10)."""
+    parts = [logsumexp(logs - chain.log_zeta, axis=1) for logs in _log_densities(chain)]
+    return np.concatenate(parts) - np.log(len(chain.grid))
 
 
-def _sizes(corpus: Corpus, topics: int) -> Sizes:
-    return Sizes(corpus.document_count, topics, corpus.term_count)
+def _log_densities(chain: TemperedChain) -> Iterator[np.ndarray]:
+    """log nu_j(x_i), sweeps x points, in blocks of sweeps."""
+    alphas, etas = chain.alpha.basis(np.array(chain.grid.alphas)), chain.eta.basis(np.array(chain.grid.etas))
+    for first in range(0, len(chain), BLOCK):
+        part = slice(first, first + BLOCK)
+        of_alpha = alphas[0] + chain.of_alpha[part] @ alphas[1]
+        of_eta = etas[0] + chain.of_eta[part] @ etas[1]
+        yield (of_alpha[:, :, None] + of_eta[:, None, :]).reshape(len(of_alpha), -1)
+
+
+def _round_trips(values: np.ndarray) -> int:
+    lowest, highest = values.min(), values.max()
+    ends = values[(values == lowest) | (values == highest)]
+    return int(np.count_nonzero(np.diff(ends))) // 2
 
 
 def _nearest(points: np.ndarray, state: State) -> int:
     """The point of the grid that is nearest to a state's own h, in logs."""
     return int(np.argmin(np.square(np.log(points) - np.log([state.alpha[0], state.eta])).sum(axis=1)))
+
+
+def _check(topics: int, sweeps: int, sampler: str, moves: str, functionals: tuple[Functional, ...]) -> None:
+    if topics < 2:
+        raise InputError(f"with {topics} topics alpha has no meaning: take at least 2")
+    if sweeps < 1:
+        raise InputError(f"nothing to do with {sweeps} sweeps")
+    if sampler not in SAMPLERS:
+        raise InputError(f"unknown sampler {sampler!r}; tempering knows {', '.join(SAMPLERS)}")
+    if functionals and sampler not in WITH_PARAMETERS:
+        raise InputError(f"functionals of theta and beta need one of {', '.join(WITH_PARAMETERS)}, not {sampler!r}")
+    if moves not in MOVES:
+        raise InputError(f"unknown moves {moves!r} on the grid; known are {', '.join(MOVES)}")

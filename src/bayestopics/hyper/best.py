@@ -1,0 +1,126 @@
+"""The best h = (alpha, eta), where M-hat(h) is largest, and two regions around it that are not to be mixed up.
+
+The ellipse is Monte Carlo error: it shrinks as the chain grows. The region is about h itself, from the curvature of
+log m(h) at its top: it shrinks as the corpus grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import chi2, f
+
+from bayestopics.hyper.estimates import ALL, Terms
+from bayestopics.hyper.tempering import TemperedChain
+from bayestopics.problems import InputError
+
+EDGE = 1e-6  # in logs: nearer than this is on the edge
+FEWEST = 4  # batches or chains for an ellipse
+
+
+@dataclass(frozen=True)
+class Ellipse:
+    """{h: (h - center)' covariance^-1 (h - center) <= radius_squared}, h = (alpha, eta)."""
+
+    center: tuple[float, float]
+    covariance: tuple[tuple[float, float], tuple[float, float]]
+    radius_squared: float
+    level: float
+
+    def covers(self, h: np.ndarray) -> bool:
+        away = np.asarray(h) - self.center
+        return bool(away @ np.linalg.solve(np.array(self.covariance), away) <= self.radius_squared)
+
+    def outline(self, points: int = 100) -> np.ndarray:
+        """float64[points, 2]: its edge."""
+        angle = np.linspace(0, 2 * np.pi, points)
+        circle = np.sqrt(self.radius_squared) * np.array([np.cos(angle), np.sin(angle)])
+        return np.asarray(self.center) + (np.linalg.cholesky(np.array(self.covariance)) @ circle).T
+
+
+@dataclass(frozen=True)
+class Best:
+    alpha: float
+    eta: float
+    on_edge: bool  # of the grid: then it may be anywhere beyond
+    ellipse: Ellipse | None  # Monte Carlo error of (alpha, eta)
+    batches_on_edge: float  # the share of the batches whose own best is on the edge
+    region: Ellipse | None  # for h itself
+
+
+def best(chain: TemperedChain, level: float = 0.95) -> Best:
+    """argmax of log M-hat inside the grid, its Monte Carlo ellipse from batches [Theorem 1.3], and the region of h."""
+    terms = Terms.of(chain)
+    h, edge = maximise(terms)
+    parts = [maximise(terms, part, h) for part in terms.batches()]
+    estimates, edges = np.array([one for one, _ in parts]), np.array([on for _, on in parts])
+    ellipse = None
+    if not edge and len(parts) >= FEWEST:
+        # Sigma / n: batches of length n / J vary by Sigma J / n around the whole chain's argmax
+        covariance = (estimates - h).T @ (estimates - h) / (len(parts) - 1) / len(parts)
+        ellipse = _ellipse(h, covariance, _hotelling(len(parts), level), level)
+    return Best(float(h[0]), float(h[1]), edge, ellipse, float(edges.mean()), None if edge else _region(terms, h, level))
+
+
+def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best:
+    """The mean of the argmaxes of independent chains, with Hotelling's ellipse; the region is that of the first one."""
+    if len(chains) < FEWEST:
+        raise InputError(f"an ellipse from independent chains needs at least {FEWEST} of them, not {len(chains)}")
+    terms = [Terms.of(chain) for chain in chains]
+    found = [maximise(one) for one in terms]
+    estimates, edges = np.array([h for h, _ in found]), np.array([on for _, on in found])
+    h = estimates.mean(axis=0)
+    ellipse = _ellipse(h, np.cov(estimates.T) / len(chains), _hotelling(len(chains), level), level)
+    region = None if edges.any() else _region(terms[0], h, level)
+    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), region)
+
+
+def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
+    """(argmax of log M-hat in the hull of the grid, is it on the hull's edge), from the best point of the grid."""
+    grid = terms.chain.grid
+
+    def objective(log_h: np.ndarray) -> tuple[float, np.ndarray]:
+        alpha, eta = np.exp(log_h)
+        logs = terms.at(alpha, eta, part)
+        largest = logs.max()
+        weights = np.exp(logs - largest)
+        slopes = np.array([terms.of_alpha(alpha, 1, part), terms.of_eta(eta, 1, part)])
+        return -(largest + np.log(weights.mean())), -(slopes @ weights) / weights.sum()
+
+    if start is None:
+        start = grid.points[int(np.argmax([terms.log_mean(h[0], h[1], part) for h in grid.points]))]
+    bounds = np.log(grid.ends)
+    found = minimize(objective, np.log(start), jac=True, bounds=bounds, method="L-BFGS-B")
+    return np.exp(found.x), bool(np.any(np.abs(found.x[:, None] - bounds) < EDGE))
+
+
+def curvature(terms: Terms, h: np.ndarray) -> np.ndarray:
+    """Second derivatives of log M-hat by the logs of h: E[second derivatives] + covariance of the first, weighted."""
+    logs = terms.at(h[0], h[1])
+    weights = np.exp(logs - logs.max())
+    first = np.array([terms.of_alpha(h[0], 1), terms.of_eta(h[1], 1)])
+    second = np.array([terms.of_alpha(h[0], 2), terms.of_eta(h[1], 2)])
+    return np.diag(second @ weights / weights.sum()) + np.cov(first, aweights=weights, ddof=0)
+
+
+def _region(terms: Terms, h: np.ndarray, level: float) -> Ellipse | None:
+    bend = curvature(terms, h)
+    if not np.all(np.linalg.eigvalsh(-bend) > 0):
+        return None
+    # at the top the first derivatives are zero, so those by h are those by log h over h
+    return _ellipse(h, np.linalg.inv(-bend) * np.outer(h, h), float(chi2.ppf(level, 2)), level)
+
+
+def _hotelling(count: int, level: float) -> float:
+    """The quantile of T^2 for the mean of so many vectors of two numbers."""
+    return float(2 * (count - 1) / (count - 2) * f.ppf(level, 2, count - 2))
+
+
+def _ellipse(h: np.ndarray, covariance: np.ndarray, radius_squared: float, level: float) -> Ellipse | None:
+    if not np.all(np.linalg.eigvalsh(covariance) > 0):
+        return None
+    rows = tuple((float(row[0]), float(row[1])) for row in covariance)
+    return Ellipse((float(h[0]), float(h[1])), rows, radius_squared, level)  # type: ignore[arg-type]

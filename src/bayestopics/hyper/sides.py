@@ -1,0 +1,130 @@
+"""The density of the hidden part of the model as a function of h = (alpha, eta), one side for each of the two.
+
+Its log is a function of alpha and one of eta, added up. Each is linear in a few numbers of a draw, its row: what a chain
+stores, and all that any estimate at any h needs afterwards.
+
+- psi = (theta, beta, z), as in the paper: log nu_h(psi) knows of psi the sum of log theta and the sum of log beta
+  [George & Doss 2.2]; what else there is does not depend on h.
+- z alone, theta and beta summed out: log p(w, z | h) knows the counts. As a function of log alpha it is as smooth as
+  log-gamma is, so its values at a few Chebyshev nodes give it between them to the last digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.special import digamma, gammaln, polygamma
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.parameters import Parameters
+from bayestopics.lda.state import State
+
+DIGITS = 14  # of an interpolated value that are right, at least
+
+
+class Side(Protocol):
+    """log density = constant(x) + row @ weights(x)."""
+
+    @property
+    def length(self) -> int:
+        """Of a row."""
+
+    def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """(constants[p], weights[length, p]) at p values of x, or their first or second derivatives by log x."""
+
+
+@dataclass(frozen=True)
+class DirichletSide:
+    """`number` vectors of `parts` parts, each Dirichlet with all parameters x; a row is the sum of all their logs."""
+
+    number: int
+    parts: int
+    length: int = 1
+
+    def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        n, k = self.number, self.parts
+        slope = n * k * (digamma(k * x) - digamma(x))
+        if derivative == 0:
+            return n * (gammaln(k * x) - k * gammaln(x)), (x - 1)[None]
+        if derivative == 1:
+            return slope * x, x[None]
+        bend = n * k * (k * polygamma(1, k * x) - polygamma(1, x))
+        return bend * x**2 + slope * x, x[None]
+
+
+class UrnSide:
+    """Draws from `number` urns of `parts` colours with x balls each: log Dirichlet-multinomial densities added up.
+
+    A row is the Chebyshev series of this sum in log x between two ends.
+    """
+
+    def __init__(self, parts: int, ends: tuple[float, float]) -> None:
+        self.parts = parts
+        self.middle, self.half = float(np.log(ends[0] * ends[1])) / 2, float(np.log(ends[1] / ends[0])) / 2
+        # log-gamma of exp(u) has its nearest singularities at a height of pi: the series falls by this factor a term
+        height = np.pi / max(self.half, 1e-3)
+        self.length = int(np.ceil(DIGITS * np.log(10) / np.log(height + np.sqrt(height**2 + 1)))) + 1
+        nodes = chebyshev.chebpts1(self.length)
+        self.x = np.exp(self.middle + self.half * nodes)
+        self._to_series = np.linalg.inv(chebyshev.chebvander(nodes, self.length - 1)).T
+        self._urns = np.zeros((1, self.length))  # lG(c + x) - lG(x) for c = 0, 1, ...
+
+    def row(self, values: np.ndarray) -> np.ndarray:
+        """The series of a function with these values at the nodes `x`."""
+        return values @ self._to_series
+
+    def of_counts(self, counts: np.ndarray) -> np.ndarray:
+        """What the counts of every colour of every urn, in any order, add to the log density at the nodes."""
+        how_often = np.bincount(counts.ravel())
+        if len(how_often) > len(self._urns):
+            c = np.arange(2 * len(how_often))[:, None]
+            self._urns = gammaln(c + self.x) - gammaln(self.x)
+        return how_often @ self._urns[: len(how_often)]
+
+    def of_totals(self, totals: np.ndarray) -> np.ndarray:
+        """What the totals of the urns add."""
+        sizes, how_often = np.unique(totals, return_counts=True)
+        return how_often @ (gammaln(self.parts * self.x) - gammaln(sizes[:, None] + self.parts * self.x))
+
+    def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        u = (np.log(x) - self.middle) / self.half
+        if np.any(np.abs(u) > 1 + 1e-9):
+            raise ValueError("outside the ends between which the series holds")
+        rows = np.eye(self.length)
+        weights = chebyshev.chebval(u, chebyshev.chebder(rows, derivative)) if derivative else chebyshev.chebval(u, rows)
+        return np.zeros(len(x)), weights / self.half**derivative
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Of alpha and of eta, and how to get their rows from a draw."""
+
+    alpha: Side
+    eta: Side
+    rows: Callable[[State, Parameters | None], tuple[np.ndarray, np.ndarray]]
+
+
+def of_parameters(corpus: Corpus, topics: int) -> Sides:
+    """psi = (theta, beta, z): rows are A = sum log theta and B = sum log beta."""
+
+    def rows(state: State, parameters: Parameters | None) -> tuple[np.ndarray, np.ndarray]:
+        assert parameters is not None
+        return np.array([parameters.log_theta.sum()]), np.array([parameters.log_beta.sum()])
+
+    return Sides(DirichletSide(corpus.document_count, topics), DirichletSide(topics, corpus.term_count), rows)
+
+
+def of_assignments(corpus: Corpus, topics: int, alphas: tuple[float, float], etas: tuple[float, float]) -> Sides:
+    """z alone, for alpha and eta between these ends."""
+    alpha, eta = UrnSide(topics, alphas), UrnSide(corpus.term_count, etas)
+    documents = alpha.of_totals(corpus.document_lengths)  # as they are in every draw
+
+    def rows(state: State, parameters: Parameters | None) -> tuple[np.ndarray, np.ndarray]:
+        of_eta = eta.of_counts(state.term_topic) + eta.of_totals(state.topic_total)
+        return alpha.row(alpha.of_counts(state.document_topic) + documents), eta.row(of_eta)
+
+    return Sides(alpha, eta, rows)
