@@ -71,6 +71,9 @@ class UrnSide:
         nodes = chebyshev.chebpts1(self.length)
         self.x = np.exp(self.middle + self.half * nodes)
         self._to_series = np.linalg.inv(chebyshev.chebvander(nodes, self.length - 1)).T
+        slopes = np.zeros((self.length, self.length))  # the series of the derivatives of the polynomials, a row each
+        slopes[:, :-1] = chebyshev.chebder(np.eye(self.length)).T / self.half
+        self._derivatives = (np.eye(self.length), slopes, slopes @ slopes)
         self._urns = np.zeros((1, self.length))  # lG(c + x) - lG(x) for c = 0, 1, ...
 
     def row(self, values: np.ndarray) -> np.ndarray:
@@ -94,9 +97,8 @@ class UrnSide:
         u = (np.log(x) - self.middle) / self.half
         if np.any(np.abs(u) > 1 + 1e-9):
             raise ValueError("outside the ends between which the series holds")
-        rows = np.eye(self.length)
-        weights = chebyshev.chebval(u, chebyshev.chebder(rows, derivative)) if derivative else chebyshev.chebval(u, rows)
-        return np.zeros(len(x)), weights / self.half**derivative
+        polynomials = np.cos(np.arange(self.length)[:, None] * np.arccos(np.clip(u, -1, 1)))
+        return np.zeros(len(x)), self._derivatives[derivative] @ polynomials
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,8 @@ ON_ASSIGNMENTS = ("single-site", "sparse", "blocked-backward", "blocked-nested")
 SAMPLERS = (*WITH_PARAMETERS, *ON_ASSIGNMENTS)
 MOVES = ("all", "neighbours")  # on the grid: from the conditional of j given x, or as in the paper
 UNIFORM = 0.5  # tuned: the least occupied point has at least this share of what an equal one would have
+MISSED = 0.05  # below this share, it was missed
+DEPTH = 8.0  # points whose log m(h) is lower than the largest by more than this many nats are visited less often
 BLOCK = 4096  # sweeps whose densities at all points of the grid are held at once
 
 Functional = Callable[[Parameters, State], float]
@@ -60,8 +62,10 @@ class TemperedChain:
 
     @property
     def uniformity(self) -> float:
-        """The smallest share over that of an equal one: 1 if all are alike, 0 if a point was never visited."""
-        return float(self.occupancy.min() * len(self.grid))
+        """The smallest share of a point that matters (`DEPTH`) over the mean share of these: 1 if all are alike, 0 if one
+        was never visited."""
+        shares = self.occupancy[self.log_zeta > self.log_zeta.max() - DEPTH]
+        return float(shares.min() / shares.mean()) if shares.mean() > 0 else 0.0
 
     @property
     def moved(self) -> float:
@@ -86,13 +90,17 @@ def temper(
     sampler: str = "single-site",
     moves: str = "all",
     functionals: tuple[Functional, ...] = (),
+    adapt: bool = False,
     description: str = "tempering",
 ) -> TemperedChain:
-    """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain."""
+    """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain.
+
+    With `adapt`, zeta is changed after each sweep (`gain`): good for tuning, not for estimates.
+    """
     _check(topics, sweeps, sampler, moves, functionals)
     module, points = sampler_by_name(sampler), grid.points
     sides = of_parameters(corpus, topics) if sampler in WITH_PARAMETERS else of_assignments(corpus, topics, *grid.ends)
-    log_zeta = np.zeros(len(grid)) if log_zeta is None else np.asarray(log_zeta, dtype=float)
+    log_zeta = np.zeros(len(grid)) if log_zeta is None else np.array(log_zeta, dtype=float)
     move = Move(grid, sides, log_zeta, moves)
     priors = [np.full(topics, alpha) for alpha in points[:, 0]]
     state = start if start is not None else module.init(corpus, topics, Prior(*points[len(grid) // 2]), rng)
@@ -107,6 +115,11 @@ def temper(
         rows = sides.rows(state, parameters)
         index[i], of_alpha[i], of_eta[i] = j, *rows
         values[i] = [functional(parameters, state) for functional in functionals]
+        if adapt:
+            logs = move.log_weights(*rows) - log_zeta
+            weights = np.exp(logs - logs.max())
+            log_zeta += gain(i + 1, sweeps, len(grid)) * len(grid) * weights / weights.sum()
+            np.maximum(log_zeta, log_zeta.max() - DEPTH, out=log_zeta)
     return TemperedChain(grid, sides.alpha, sides.eta, log_zeta, index, of_alpha, of_eta, values, state)
 
 
@@ -115,12 +128,16 @@ class Move:
 
     def __init__(self, grid: Grid, sides: Sides, log_zeta: np.ndarray, moves: str) -> None:
         alphas, etas = sides.alpha.basis(np.array(grid.alphas)), sides.eta.basis(np.array(grid.etas))
-        self.constants = (alphas[0][:, None] + etas[0]).ravel() - log_zeta
-        self.alphas, self.etas = alphas[1], etas[1]
+        self.constants = np.add.outer(alphas[0], etas[0])
+        self.alphas, self.etas, self.log_zeta = alphas[1], etas[1], log_zeta
         self.neighbours = [grid.neighbours(j) for j in range(len(grid))] if moves == "neighbours" else None
 
+    def log_weights(self, of_alpha: np.ndarray, of_eta: np.ndarray) -> np.ndarray:
+        """log p(w, x | h_j) at every point."""
+        return (np.add.outer(of_alpha @ self.alphas, of_eta @ self.etas) + self.constants).ravel()
+
     def __call__(self, j: int, of_alpha: np.ndarray, of_eta: np.ndarray, rng: np.random.Generator) -> int:
-        logs = np.add.outer(of_alpha @ self.alphas, of_eta @ self.etas).ravel() + self.constants
+        logs = self.log_weights(of_alpha, of_eta) - self.log_zeta
         if self.neighbours is None:
             sums = np.exp(logs - logs.max()).cumsum()
             return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
@@ -137,12 +154,20 @@ def log_correction(here: int, there: int) -> float:
     return float(np.log(here) - np.log(there))
 
 
+def gain(sweep: int, sweeps: int, points: int) -> float:
+    """How much of its share of a visit is added to log zeta: falling slowly in the first half, then as 1/t [Tan 2017, J.
+    Comput. Graph. Statist. 26, section 3.2]."""
+    half = sweeps // 2
+    slow = min(sweep, half) ** 0.8
+    return float(min(1 / points, 1 / (slow + max(0, sweep - half))))
+
+
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """The last chain of a tuning, the zeta that it suggests for the next, and how many there were."""
+    """zeta for the next chain, the last chain of the tuning, and how many there were."""
 
-    chain: TemperedChain
     log_zeta: np.ndarray
+    chain: TemperedChain
     rounds: int
 
 
@@ -153,23 +178,47 @@ def tune(
     *,
     sweeps: int,
     rng: np.random.Generator,
-    rounds: int = 12,
+    rounds: int = 6,
+    adapt: bool = True,
     start: State | None = None,
     sampler: str = "single-site",
     moves: str = "all",
 ) -> Tuned:
-    """Chains of `sweeps` sweeps, zeta anew after each by (2.16), until the grid is visited evenly (`UNIFORM`) or
-    `rounds` are over; each goes on from the last."""
-    log_zeta = np.zeros(len(grid))
+    """Chains of `sweeps` sweeps until the grid is visited evenly (`UNIFORM`) or `rounds` are over; each goes on from the
+    last. After a chain zeta is set anew by (2.16).
+
+    That is the paper's way, which goes astray where a chain has not been: there (2.16) is far too small, and the next
+    chain stays there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and zeta
+    is not let below its largest by more than `DEPTH`, so that no time is lost where m(h) is nothing.
+    """
+    depth = DEPTH if adapt else np.inf
+    log_zeta, uneven = np.zeros(len(grid)), adapt
     for number in range(1, max(1, rounds) + 1):
+        if uneven:
+            log_zeta, start = _adapted(corpus, topics, grid, log_zeta, start, sweeps, rng, sampler)
         options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "moves": moves}
-        chain = temper(
-            corpus, topics, grid, sweeps=sweeps, rng=rng, description=f"tuning {number}", **options  # type: ignore
-        )
-        log_zeta, start = log_marginal(chain), chain.last
+        name = f"tuning {number}"
+        chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore
+        start, uneven = chain.last, adapt and chain.uniformity < MISSED
+        log_zeta = log_zeta if uneven else np.maximum(log_marginal(chain), -depth)
         if chain.uniformity >= UNIFORM:
             break
-    return Tuned(chain, log_zeta, number)
+    return Tuned(log_zeta, chain, number)
+
+
+def _adapted(
+    corpus: Corpus,
+    topics: int,
+    grid: Grid,
+    log_zeta: np.ndarray,
+    start: State | None,
+    sweeps: int,
+    rng: np.random.Generator,
+    sampler: str,
+) -> tuple[np.ndarray, State | None]:
+    options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "adapt": True}
+    chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description="adapting", **options)  # type: ignore
+    return np.maximum(chain.log_zeta - chain.log_zeta.max(), -DEPTH), chain.last
 
 
 def log_marginal(chain: TemperedChain) -> np.ndarray:
