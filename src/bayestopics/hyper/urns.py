@@ -14,6 +14,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.state import Prior
+from bayestopics.problems import InputError
+
 ENDS = (1e-4, 1e4)  # of alpha and eta, wherever one is chosen: beyond, densities hardly change
 GRID = np.geomspace(*ENDS, 97)  # twelve points for each factor of ten
 STILL, MOST_STEPS = 1e-10, 10_000  # Minka's iteration: the last relative step, and when it gives up
@@ -82,3 +86,15 @@ def at_ends(alpha: float, eta: float) -> list[str]:
         for name, x in chosen.items()
         if not ENDS[0] < x < ENDS[1]
     ]
+
+
+def check_model(corpus: Corpus, topics: int, start: Prior) -> None:
+    """Refuse corpora and models where h has no meaning: m(h) does not depend on it."""
+    if np.ndim(start.alpha) > 0:
+        raise InputError("alpha must be one number here: the same for all topics")
+    if topics < 2:
+        raise InputError(f"alpha has no meaning with {topics} topics: at least 2 are needed")
+    if corpus.term_count < 2:
+        raise InputError("eta has no meaning with one term: at least 2 are needed")
+    if corpus.document_lengths.max() < 2:
+        raise InputError("alpha has no meaning where no document has two tokens")

@@ -18,9 +18,8 @@ from scipy.special import digamma, gammaln
 from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.gibbs_em import check
 from bayestopics.hyper.prior_density import Sizes, gradient
-from bayestopics.hyper.urns import ENDS, at_ends, peak
+from bayestopics.hyper.urns import ENDS, at_ends, check_model, peak
 from bayestopics.jit import kernel
 from bayestopics.lda.state import Prior
 from bayestopics.problems import InputError
@@ -59,7 +58,7 @@ def variational_em(
 
     It has converged when a step changes the bound, alpha and eta each by less than a share of `tolerance`.
     """
-    check(corpus, topics, start)
+    check_model(corpus, topics, start)
     if min(steps, passes) < 1:
         raise InputError(f"nothing to do with {steps} steps of {passes} passes")
     field = MeanField(corpus, topics, start, rng)
