@@ -55,7 +55,7 @@ class Urns:
         return peak(self.derivative, GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)])
 
     def minka(self, x: float) -> float:
-        """Minka's fixed point (2003, eq. 55) from x, until it stands still, between the ends.
+        """Minka's fixed point for the Dirichlet-multinomial (2003) from x, until it stands still, between the ends.
 
         A step maximises a lower bound of `log_density` that touches it at x, so it never falls, and stands still only
         where the derivative is zero.
