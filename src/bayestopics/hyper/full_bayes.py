@@ -11,15 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaln
 from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.urns import ENDS, Urns
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 
-ENDS = (1e-4, 1e4)  # of alpha and eta
 WIDTH = 0.5  # the first step of a slice, in logs
 
 
@@ -66,30 +65,17 @@ def full_bayes(
 
 
 def of_alpha(state: State, lengths: np.ndarray) -> Callable[[float], float]:
-    """log p(z | alpha) as a function of log alpha, but for a constant."""
-    counts, how_often = np.unique(state.document_topic, return_counts=True)
-    sizes, documents = np.unique(lengths, return_counts=True)
-    topics = state.topics
-
-    def value(log_alpha: float) -> float:
-        alpha = np.exp(log_alpha)
-        urns = how_often @ (gammaln(counts + alpha) - gammaln(alpha))
-        return float(urns + documents @ (gammaln(topics * alpha) - gammaln(sizes + topics * alpha)))
-
-    return value
+    """log p(z | alpha) as a function of log alpha."""
+    counts, sizes = (np.unique(values, return_counts=True) for values in (state.document_topic, lengths))
+    urns = Urns(*counts, *sizes, state.topics)
+    return lambda log_alpha: urns.log_density(np.exp(log_alpha))
 
 
 def of_eta(state: State) -> Callable[[float], float]:
-    """log p(w | z, eta) as a function of log eta, but for a constant."""
-    counts, how_often = np.unique(state.term_topic, return_counts=True)
-    totals, terms = state.topic_total, len(state.term_topic)
-
-    def value(log_eta: float) -> float:
-        eta = np.exp(log_eta)
-        words = how_often @ (gammaln(counts + eta) - gammaln(eta))
-        return float(words + np.sum(gammaln(terms * eta) - gammaln(totals + terms * eta)))
-
-    return value
+    """log p(w | z, eta) as a function of log eta."""
+    counts, totals = (np.unique(values, return_counts=True) for values in (state.term_topic, state.topic_total))
+    urns = Urns(*counts, *totals, len(state.term_topic))
+    return lambda log_eta: urns.log_density(np.exp(log_eta))
 
 
 def slice_step(log_density: Callable[[float], float], x: float, rng: np.random.Generator) -> float:

@@ -1,0 +1,150 @@
+"""Gibbs-EM (Wallach 2006): alpha and eta by Monte Carlo EM, the topics of the tokens being what is missing
+[George & Doss, section 5.1].
+
+E step: a chain of z at the current h, going on from its last state. M step: the maximum over h of
+G(h) = (1/m) sum_i log p(w, z_i | h), a sum of a function of alpha and one of eta. It is found exactly, or by Minka's
+fixed point as in the paper; both end where the derivative of G is zero. The chain's counts are kept as histograms, so
+memory does not grow with its length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.urns import Urns, at_ends, check_model
+from bayestopics.jit import kernel
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.state import Prior, State
+from bayestopics.problems import InputError
+
+UPDATES = ("exact", "minka")
+LENGTHS = ("constant", "doubling")
+LONGEST = 2**14  # kept sweeps of a step; the paper doubles from 2^7 to 2^26, 10^8 sweeps in all
+STEADY = 3  # steps in a row that hardly change h: one alone is often chance
+
+
+@dataclass(frozen=True, eq=False)
+class GibbsEM:
+    path: np.ndarray  # float64[k + 1, 2]: alpha and eta at the start and after every step
+    sweeps: np.ndarray  # int64[k]: those kept
+    converged: bool
+    last: State
+    warnings: list[str]
+
+    @property
+    def prior(self) -> Prior:
+        return Prior(*self.path[-1].tolist())
+
+
+def gibbs_em(
+    corpus: Corpus,
+    topics: int,
+    *,
+    sweeps: int,
+    burn_in: int,
+    rng: np.random.Generator,
+    update: str = "exact",
+    lengths: str = "constant",
+    longest: int = LONGEST,
+    steps: int = 50,
+    tolerance: float = 1e-3,
+    sampler: str = "single-site",
+    start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
+) -> GibbsEM:
+    """At most `steps` steps: in each, `burn_in` sweeps are dropped and `sweeps` kept.
+
+    With "doubling" lengths, each step keeps twice as many as the one before, until that is more than `longest`; from
+    there on it keeps `longest`.
+    It has converged when alpha and eta each change by less than a share of `tolerance` in three steps in a row. That is
+    a rule of thumb: on small corpora a step takes away as little as a twentieth of the distance that is left, however
+    long its chain, and the noise of short chains hides it. What is left then is noise: average the end of `path`.
+    """
+    check_model(corpus, topics, start)
+    if update not in UPDATES or lengths not in LENGTHS:
+        raise InputError(f"update is one of {UPDATES}, lengths one of {LENGTHS}; not {update!r}, {lengths!r}")
+    if min(sweeps, steps) < 1 or burn_in < 0:
+        raise InputError(f"nothing to do with {steps} steps of {sweeps} sweeps and {burn_in} of burn-in")
+    module = sampler_by_name(sampler)
+    state = module.init(corpus, topics, start, rng)
+    path, kept, steady = [(float(state.alpha[0]), state.eta)], [], 0
+    for _ in (bar := tqdm(range(steps), desc="Gibbs-EM", unit="step", disable=None, leave=False)):
+        histograms = Histograms(corpus)
+        for i in range(-burn_in, sweeps):
+            module.sweep(state, rng)
+            if i >= 0:
+                histograms.add(state)
+        alpha, eta = m_step(histograms, *path[-1], update)
+        state = replace(state, alpha=np.full(topics, alpha), eta=eta)
+        path.append((alpha, eta))
+        kept.append(sweeps)
+        bar.set_postfix(alpha=f"{alpha:.3g}", eta=f"{eta:.3g}")
+        steady = steady + 1 if np.max(np.abs(np.log(path[-1]) - np.log(path[-2]))) < tolerance else 0
+        if steady == STEADY:
+            break
+        if lengths == "doubling":
+            sweeps = max(sweeps, min(2 * sweeps, longest))
+    doubts = at_ends(*m_step(histograms, *path[-1], "exact"))  # where Minka's fixed point goes too, if slowly
+    return GibbsEM(np.array(path), np.array(kept), steady == STEADY, state, doubts)
+
+
+def m_step(histograms: Histograms, alpha: float, eta: float, update: str) -> tuple[float, float]:
+    """The next alpha and eta."""
+    documents, topics = histograms.documents(), histograms.topics()
+    if update == "minka":
+        return documents.minka(alpha), topics.minka(eta)
+    return documents.argmax(), topics.argmax()
+
+
+class Histograms:
+    """How often each count occurs, over the states that were added: all that G(h) needs to know of them."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.lengths = np.bincount(corpus.document_lengths)
+        of_terms = np.bincount(corpus.terms, minlength=corpus.term_count)
+        self.document_topic = np.zeros(corpus.document_lengths.max() + 1, np.int64)
+        self.term_topic = np.zeros(of_terms.max() + 1, np.int64)
+        self.topic_total = np.zeros(corpus.token_count + 1, np.int64)
+        self.states, self.topic_count, self.term_count = 0, 0, corpus.term_count
+
+    def add(self, state: State) -> None:
+        _add(state.document_topic.ravel(), self.document_topic)
+        _add(state.term_topic.ravel(), self.term_topic)
+        _add(state.topic_total, self.topic_total)
+        self.states, self.topic_count = self.states + 1, state.topics
+
+    def documents(self) -> Urns:
+        """(1/m) sum_i log p(z_i | alpha)."""
+        counts, lengths = occurring(self.document_topic), occurring(self.lengths)
+        return Urns(
+            counts,
+            self.document_topic[counts] / self.states,
+            lengths,
+            self.lengths[lengths].astype(float),
+            self.topic_count,
+        )
+
+    def topics(self) -> Urns:
+        """(1/m) sum_i log p(w | z_i, eta)."""
+        counts, totals = occurring(self.term_topic), occurring(self.topic_total)
+        return Urns(
+            counts,
+            self.term_topic[counts] / self.states,
+            totals,
+            self.topic_total[totals] / self.states,
+            self.term_count,
+        )
+
+
+def occurring(histogram: np.ndarray) -> np.ndarray:
+    """The counts that occur; not zero, which adds nothing to a density."""
+    return np.flatnonzero(histogram[1:]) + 1
+
+
+@kernel
+def _add(counts: np.ndarray, histogram: np.ndarray) -> None:
+    for count in counts:
+        histogram[count] += 1
