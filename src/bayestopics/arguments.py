@@ -11,12 +11,13 @@ from bayestopics import __version__
 from bayestopics.problems import InputError
 
 DESCRIPTION = """\
-Bayesian topic models: which sampler, how well does it predict - each answer with its error.
+Bayesian topic models: how many topics, which hyperparameters, how well do they predict - each answer with its error.
 
   bayestopics corpus info my.ldac                  what is in a corpus, and is it readable?
   bayestopics fit my.ldac --topics 20 --out out    topics, and a run record in the folder `out`
   bayestopics evidence my.ldac --topics 2-12       log p(w | T): how many topics does the corpus support?
   bayestopics topics my.ldac --max 40              the posterior of the number of topics, by PMMH
+  bayestopics hyper my.ldac --topics 20            which alpha and eta?
   bayestopics score my.ldac --topics 20            how well does the model predict held-out words?
 
 PATH is a registered corpus (`bayestopics corpus list`), or a file of your own:
@@ -46,6 +47,7 @@ def build_parser() -> Parser:
     _fit_command(commands, output)
     _evidence_command(commands, output)
     _topics_command(commands, output)
+    _hyper_command(commands, output)
     _score_command(commands, output)
     return parser
 
@@ -162,6 +164,28 @@ def _topics_command(commands: Any, output: Parser) -> None:
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
 
 
+def _hyper_command(commands: Any, output: Parser) -> None:
+    help = "the alpha and eta of largest marginal likelihood, with their Monte Carlo error and their own uncertainty"
+    command = _command(commands, "hyper", [_reading(), output], help)
+    command.add_argument("--topics", type=_positive, default=10, metavar="T", help="number of topics")
+    methods = ["tempering", "gibbs-em", "variational-em", "full-bayes"]
+    about = "tempering is the one to trust; the others are there to be compared with"
+    command.add_argument("--method", choices=methods, default="tempering", help=about)
+    about = "where to look for alpha; without it, anywhere"
+    command.add_argument("--alpha-range", type=_range, metavar="LO,HI", help=about)
+    command.add_argument("--eta-range", type=_range, metavar="LO,HI", help="where to look for eta")
+    about = "points of the grid, alpha x eta, as 9x11; without it, as many as the corpus needs"
+    command.add_argument("--grid", type=_shape, metavar="AxE", help=about)
+    about = (
+        "kept sweeps of the last run (tempering: 10000, full-bayes: 10000), of a step (gibbs-em: 200), or passes (500)"
+    )
+    command.add_argument("--sweeps", type=_positive, metavar="n", help=about)
+    command.add_argument(
+        "--sampler", default="single-site", metavar="NAME", help="which sampler; not for variational-em"
+    )
+    command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+
+
 def _score_command(commands: Any, output: Parser) -> None:
     help = "log probability of held-out words or documents, with its Monte Carlo error"
     score_command = _command(commands, "score", [_reading(), _model(200, 200), output], help)
@@ -230,6 +254,22 @@ def _number(text: str) -> float:
 def _alpha(text: str) -> float | tuple[float, ...]:
     values = tuple(_number(part) for part in text.split(","))
     return values[0] if len(values) == 1 else values
+
+
+def _range(text: str) -> tuple[float, float]:
+    """0.1,2."""
+    low, comma, high = text.partition(",")
+    if not comma or not _number(low) < _number(high):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two rising numbers, as 0.1,2")
+    return _number(low), _number(high)
+
+
+def _shape(text: str) -> tuple[int, int]:
+    """9x11."""
+    first, cross, second = text.partition("x")
+    if not cross:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a grid, as 9x11")
+    return _positive(first), _positive(second)
 
 
 def _share(text: str) -> float:

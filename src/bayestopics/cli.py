@@ -192,6 +192,16 @@ def topics(options: argparse.Namespace) -> Result:
     return {key: getattr(found, key) for key in [*keys, "warnings"]}
 
 
+def hyper(options: argparse.Namespace) -> Result:
+    from bayestopics.hyper.compute import hyper as compute
+    from bayestopics.lda import sampler
+
+    sampler(options.sampler)
+    ranges = {"alphas": options.alpha_range, "etas": options.eta_range, "shape": options.grid}
+    work = {"method": options.method, "sweeps": options.sweeps, "seed": options.seed, "sampler": options.sampler}
+    return compute(_load(options), options.topics, **ranges, **work)
+
+
 def score(options: argparse.Namespace) -> Result:
     import dataclasses
 
@@ -261,6 +271,11 @@ def _show_topics(result: Result) -> str:
     return "\n".join([*lines, "", _show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
 
 
+def _show_hyper(result: Result) -> str:
+    rest = {key: value for key, value in result.items() if key not in ("path", "warnings")}
+    return "\n".join([_show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
+
+
 def _show_fit(result: Result) -> str:
     lines = [f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in result["topics"]]
     summary = {key: value for key, value in result.items() if key not in ("log_joint", "topics")}
@@ -275,6 +290,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], Result], Callable[[Resu
     "fit": (fit, _show_fit),
     "evidence": (evidence, _show_evidence),
     "topics": (topics, _show_topics),
+    "hyper": (hyper, _show_hyper),
     "score": (score, _show_score),
 }
 

@@ -211,7 +211,7 @@ def made_up(rng: np.random.Generator, sweeps: int, noise: float) -> TemperedChai
     centres = [-side.basis(np.array([x]), 1)[0][0] / x for side, x in ((ALPHA, PEAK[0]), (ETA, PEAK[1]))]
     sums = [centre + noise * rng.standard_normal((sweeps, 1)) for centre in centres]
     nothing, index = np.zeros(len(INSIDE)), np.zeros(sweeps, np.int64)
-    return TemperedChain(INSIDE, ALPHA, ETA, nothing, index, *sums, np.empty((sweeps, 0)), None)
+    return TemperedChain(INSIDE, ALPHA, ETA, nothing, index, *sums, np.empty((sweeps, 0)), None, INSIDE.ends)
 
 
 def test_the_top_and_the_region_where_psi_is_known():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isqrt
 
 import numpy as np
 from scipy.optimize import minimize
@@ -19,6 +20,8 @@ from bayestopics.problems import InputError
 
 EDGE = 1e-6  # in logs: nearer than this is on the edge
 FEWEST = 4  # batches or chains for an ellipse
+FEWEST_BATCHES = 12  # to which those that are not independent are joined, at least
+CORRELATED = 0.25  # the largest correlation of the best h of a batch with the next one's that passes for none
 
 
 @dataclass(frozen=True)
@@ -48,21 +51,43 @@ class Best:
     on_edge: bool  # of the grid: then it may be anywhere beyond
     ellipse: Ellipse | None  # Monte Carlo error of (alpha, eta)
     batches_on_edge: float  # the share of the batches whose own best is on the edge
+    batch_correlation: float  # of a batch's best with the next one's: above `CORRELATED`, the ellipse is too small
     region: Ellipse | None  # for h itself
 
 
 def best(chain: TemperedChain, level: float = 0.95) -> Best:
-    """argmax of log M-hat inside the grid, its Monte Carlo ellipse from batches [Theorem 1.3], and the region of h."""
+    """argmax of log M-hat inside the grid, its Monte Carlo ellipse from batches [Theorem 1.3], and the region of h.
+
+    The paper takes sqrt(n) batches. Where h moves slowly these are not independent, and their ellipse is far too small:
+    then they are joined by twos, as long as there are enough.
+    """
     terms = Terms.of(chain)
     h, edge = maximise(terms)
-    parts = [maximise(terms, part, h) for part in terms.batches()]
-    estimates, edges = np.array([one for one, _ in parts]), np.array([on for _, on in parts])
-    ellipse = None
-    if not edge and len(parts) >= FEWEST:
+    estimates, edges, correlation = _of_batches(terms, h)
+    ellipse, count = None, len(estimates)
+    if not edge and count >= FEWEST:
         # Sigma / n: batches of length n / J vary by Sigma J / n around the whole chain's argmax
-        covariance = (estimates - h).T @ (estimates - h) / (len(parts) - 1) / len(parts)
-        ellipse = _ellipse(h, covariance, _hotelling(len(parts), level), level)
-    return Best(float(h[0]), float(h[1]), edge, ellipse, float(edges.mean()), None if edge else _region(terms, h, level))
+        covariance = (estimates - h).T @ (estimates - h) / (count - 1) / count
+        ellipse = _ellipse(h, covariance, _hotelling(count, level), level)
+    region = None if edge else _region(terms, h, level)
+    return Best(float(h[0]), float(h[1]), edge, ellipse, float(edges.mean()), correlation, region)
+
+
+def _of_batches(terms: Terms, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """(argmax of every batch, is it on the edge, their correlation with the next)."""
+    count = isqrt(len(terms.chain))
+    while True:
+        parts = [maximise(terms, part, h) for part in terms.batches(count)]
+        estimates, edges = np.array([one for one, _ in parts]), np.array([on for _, on in parts])
+        correlation = max(_with_next(side) for side in estimates.T)
+        if correlation < CORRELATED or count // 2 < FEWEST_BATCHES:
+            return estimates, edges, correlation
+        count //= 2
+
+
+def _with_next(values: np.ndarray) -> float:
+    away = values - values.mean()
+    return float(away[1:] @ away[:-1] / (away @ away)) if len(values) > 2 and away @ away > 0 else 0.0
 
 
 def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best:
@@ -75,11 +100,11 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
     h = estimates.mean(axis=0)
     ellipse = _ellipse(h, np.cov(estimates.T) / len(chains), _hotelling(len(chains), level), level)
     region = None if edges.any() else _region(terms[0], h, level)
-    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), region)
+    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region)
 
 
 def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
-    """(argmax of log M-hat in the hull of the grid, is it on the hull's edge), from the best point of the grid."""
+    """(argmax of log M-hat between the ends, is it at one), from the best point of the grid."""
     grid = terms.chain.grid
 
     def objective(log_h: np.ndarray) -> tuple[float, np.ndarray]:
@@ -92,7 +117,7 @@ def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -
 
     if start is None:
         start = grid.points[int(np.argmax([terms.log_mean(h[0], h[1], part) for h in grid.points]))]
-    bounds = np.log(grid.ends)
+    bounds = np.log(terms.chain.ends)
     found = minimize(objective, np.log(start), jac=True, bounds=bounds, method="L-BFGS-B")
     return np.exp(found.x), bool(np.any(np.abs(found.x[:, None] - bounds) < EDGE))
 

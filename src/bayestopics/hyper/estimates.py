@@ -56,10 +56,11 @@ class Terms:
         logs = self.at(alpha, eta, part)
         return float(logsumexp(logs) - np.log(len(logs)))
 
-    def batches(self) -> list[slice]:
-        """J = sqrt(n) of equal length; the first sweeps that fit in none are left out."""
+    def batches(self, count: int | None = None) -> list[slice]:
+        """J = sqrt(n) of equal length, or so many; the first sweeps that fit in none are left out."""
         n = len(self.chain)
-        count, length = isqrt(n), n // isqrt(n)
+        count = isqrt(n) if count is None else count
+        length = n // count
         first = n - count * length
         return [slice(first + k * length, first + (k + 1) * length) for k in range(count)]
 

@@ -11,15 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from statsmodels.nonparametric.kernel_density import KDEMultivariate
 from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.urns import ENDS, Urns
+from bayestopics.hyper.urns import ENDS, Urns, check_model
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 
 WIDTH = 0.5  # the first step of a slice, in logs
+MODE_DRAWS = 1000  # that a density estimate takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +30,27 @@ class FullBayes:
     last: State
 
     @property
-    def center(self) -> np.ndarray:
-        """exp of the mean of the logs of alpha and eta."""
-        return np.exp(np.log(self.draws).mean(axis=0))
+    def mode(self) -> np.ndarray:
+        """alpha and eta where a kernel estimate of the density of their logs is largest, among the draws."""
+        logs = np.log(self.draws[:: max(1, len(self.draws) // MODE_DRAWS)])
+        if np.any(logs.std(axis=0) == 0):
+            return np.exp(np.median(logs, axis=0))
+        density = KDEMultivariate(logs, "cc", bw="normal_reference", rng=np.random.default_rng(0))  # none is drawn
+        return np.exp(logs[np.argmax(density.pdf(logs))])
 
     @property
     def deviations(self) -> np.ndarray:
-        """Standard deviations of the logs."""
-        return np.log(self.draws).std(axis=0)
+        """Of the logs: half of the range of the middle 68 %, which a few draws far away do not change."""
+        return np.diff(np.quantile(np.log(self.draws), [0.16, 0.84], axis=0), axis=0)[0] / 2
+
+    @property
+    def steps(self) -> np.ndarray:
+        """Standard deviations of the logs given z, from the curvature at the last draw."""
+        at, states = np.log(self.draws[-1]), self.last
+        lengths = states.document_topic.sum(axis=1)
+        return np.array(
+            [_deviation(f, x) for f, x in zip((of_alpha(states, lengths), of_eta(states)), at, strict=True)]
+        )
 
 
 def full_bayes(
@@ -47,17 +62,21 @@ def full_bayes(
     rng: np.random.Generator,
     sampler: str = "single-site",
     start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
+    alphas: tuple[float, float] = ENDS,
+    etas: tuple[float, float] = ENDS,
 ) -> FullBayes:
-    """A chain of (z, alpha, eta): `burn_in` sweeps are dropped, `sweeps` kept."""
-    if topics < 2 or sweeps < 1 or burn_in < 0:
-        raise InputError(f"nothing to do with {topics} topics, {sweeps} sweeps and {burn_in} of burn-in")
+    """A chain of (z, alpha, eta): `burn_in` sweeps are dropped, `sweeps` kept; alpha and eta lie between their ends."""
+    check_model(corpus, topics, start)
+    if sweeps < 1 or burn_in < 0:
+        raise InputError(f"nothing to do with {sweeps} sweeps and {burn_in} of burn-in")
     module = sampler_by_name(sampler)
+    start = Prior(float(np.clip(start.alpha, *alphas)), float(np.clip(start.eta, *etas)))
     state, lengths = module.init(corpus, topics, start, rng), corpus.document_lengths
     draws = np.empty((sweeps, 2))
     for i in tqdm(range(-burn_in, sweeps), desc="full Bayes", unit="sweep", disable=None, leave=False):
         module.sweep(state, rng)
-        alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), rng))
-        eta = np.exp(slice_step(of_eta(state), np.log(state.eta), rng))
+        alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), alphas, rng))
+        eta = np.exp(slice_step(of_eta(state), np.log(state.eta), etas, rng))
         state = replace(state, alpha=np.full(topics, alpha), eta=float(eta))
         if i >= 0:
             draws[i] = alpha, eta
@@ -78,9 +97,16 @@ def of_eta(state: State) -> Callable[[float], float]:
     return lambda log_eta: urns.log_density(np.exp(log_eta))
 
 
-def slice_step(log_density: Callable[[float], float], x: float, rng: np.random.Generator) -> float:
+def _deviation(log_density: Callable[[float], float], x: float, step: float = 0.01) -> float:
+    bend = (log_density(x + step) - 2 * log_density(x) + log_density(x - step)) / step**2
+    return float(1 / np.sqrt(-bend)) if bend < 0 else np.inf
+
+
+def slice_step(
+    log_density: Callable[[float], float], x: float, ends: tuple[float, float], rng: np.random.Generator
+) -> float:
     """One draw by slice sampling: stepping out within the ends of the prior, then shrinking."""
-    low, high = np.log(ENDS)
+    low, high = np.log(ends)
     level = log_density(x) + np.log1p(-rng.random())
     left = x - WIDTH * rng.random()
     right = left + WIDTH

@@ -31,6 +31,10 @@ class Grid:
         return len(self.alphas) * len(self.etas)
 
     @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.alphas), len(self.etas)
+
+    @property
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """The first and the last alpha and eta: the hull of the points."""
         return (self.alphas[0], self.alphas[-1]), (self.etas[0], self.etas[-1])

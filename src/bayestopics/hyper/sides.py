@@ -78,7 +78,7 @@ class UrnSide:
 
     def row(self, values: np.ndarray) -> np.ndarray:
         """The series of a function with these values at the nodes `x`."""
-        return values @ self._to_series
+        return np.einsum("k,kc->c", values, self._to_series)
 
     def of_counts(self, counts: np.ndarray) -> np.ndarray:
         """What the counts of every colour of every urn, in any order, add to the log density at the nodes."""
@@ -86,12 +86,14 @@ class UrnSide:
         if len(how_often) > len(self._urns):
             c = np.arange(2 * len(how_often))[:, None]
             self._urns = gammaln(c + self.x) - gammaln(self.x)
-        return how_often @ self._urns[: len(how_often)]
+        # einsum, not `@`: the bits of a BLAS product depend on its number of threads
+        return np.einsum("c,ck->k", how_often, self._urns[: len(how_often)])
 
     def of_totals(self, totals: np.ndarray) -> np.ndarray:
         """What the totals of the urns add."""
         sizes, how_often = np.unique(totals, return_counts=True)
-        return how_often @ (gammaln(self.parts * self.x) - gammaln(sizes[:, None] + self.parts * self.x))
+        each = gammaln(self.parts * self.x) - gammaln(sizes[:, None] + self.parts * self.x)
+        return np.einsum("c,ck->k", how_often, each)
 
     def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
         u = (np.log(x) - self.middle) / self.half

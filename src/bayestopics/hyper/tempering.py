@@ -32,7 +32,7 @@ SAMPLERS = (*WITH_PARAMETERS, *ON_ASSIGNMENTS)
 MOVES = ("all", "neighbours")  # on the grid: from the conditional of j given x, or as in the paper
 UNIFORM = 0.5  # tuned: the least occupied point has at least this share of what an equal one would have
 MISSED = 0.05  # below this share, it was missed
-DEPTH = 8.0  # points whose log m(h) is lower than the largest by more than this many nats are visited less often
+DEPTH = 5.0  # points whose log m(h) is lower than the largest by more than this many nats are visited less often
 BLOCK = 4096  # sweeps whose densities at all points of the grid are held at once
 
 Functional = Callable[[Parameters, State], float]
@@ -51,6 +51,7 @@ class TemperedChain:
     of_eta: np.ndarray
     functionals: np.ndarray  # float64[n, number of them]
     last: State | None
+    ends: tuple[tuple[float, float], tuple[float, float]]  # between which estimates are made
 
     def __len__(self) -> int:
         return len(self.index)
@@ -91,15 +92,17 @@ def temper(
     moves: str = "all",
     functionals: tuple[Functional, ...] = (),
     adapt: bool = False,
+    ends: tuple[tuple[float, float], tuple[float, float]] | None = None,
     description: str = "tempering",
 ) -> TemperedChain:
     """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain.
 
+    Estimates are made between the `ends` of alpha and eta, by default those of the grid.
     With `adapt`, zeta is changed after each sweep (`gain`): good for tuning, not for estimates.
     """
     _check(topics, sweeps, sampler, moves, functionals)
-    module, points = sampler_by_name(sampler), grid.points
-    sides = of_parameters(corpus, topics) if sampler in WITH_PARAMETERS else of_assignments(corpus, topics, *grid.ends)
+    module, points, ends = sampler_by_name(sampler), grid.points, ends or grid.ends
+    sides = of_parameters(corpus, topics) if sampler in WITH_PARAMETERS else of_assignments(corpus, topics, *ends)
     log_zeta = np.zeros(len(grid)) if log_zeta is None else np.array(log_zeta, dtype=float)
     move = Move(grid, sides, log_zeta, moves)
     priors = [np.full(topics, alpha) for alpha in points[:, 0]]
@@ -120,7 +123,7 @@ def temper(
             weights = np.exp(logs - logs.max())
             log_zeta += gain(i + 1, sweeps, len(grid)) * len(grid) * weights / weights.sum()
             np.maximum(log_zeta, log_zeta.max() - DEPTH, out=log_zeta)
-    return TemperedChain(grid, sides.alpha, sides.eta, log_zeta, index, of_alpha, of_eta, values, state)
+    return TemperedChain(grid, sides.alpha, sides.eta, log_zeta, index, of_alpha, of_eta, values, state, ends)
 
 
 class Move:

@@ -1,0 +1,105 @@
+"""The best (alpha, eta) by any method, in one shape: what `bayestopics hyper` prints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import Ellipse, best
+from bayestopics.hyper.full_bayes import FullBayes, full_bayes
+from bayestopics.hyper.gibbs_em import gibbs_em
+from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.search import check, find
+from bayestopics.hyper.tempering import temper
+from bayestopics.hyper.urns import ENDS
+from bayestopics.hyper.variational_em import variational_em
+from bayestopics.problems import InputError
+from bayestopics.seeds import generator
+
+SWEEPS = {"tempering": 10_000, "gibbs-em": 200, "variational-em": 500, "full-bayes": 10_000}  # if none are given
+STEPS = 60  # of Gibbs-EM
+END = 20  # of these steps, over which its noise is averaged
+LEVEL = 0.95
+REFINED = 1.2  # full Bayes: the best h is looked for within this factor of the mode
+
+Range = tuple[float, float]
+
+
+def hyper(
+    corpus: Corpus,
+    topics: int,
+    *,
+    method: str = "tempering",
+    alphas: Range | None = None,
+    etas: Range | None = None,
+    shape: tuple[int, int] | None = None,
+    sweeps: int | None = None,
+    seed: int = 0,
+    sampler: str = "single-site",
+) -> dict[str, Any]:
+    """{"alpha", "eta", "ellipse", "region", "warnings", ...}."""
+    if method not in SWEEPS:
+        raise InputError(f"unknown method {method!r}; known are {', '.join(SWEEPS)}")
+    sweeps = SWEEPS[method] if sweeps is None else sweeps
+    if method == "tempering":
+        ranges = {"alphas": alphas, "etas": etas, "shape": shape}
+        return find(corpus, topics, **ranges, sweeps=sweeps, seed=seed, sampler=sampler).summary()  # type: ignore
+    if shape is not None:
+        raise InputError(f"{method} has no grid")
+    if method == "full-bayes":
+        return _full_bayes(corpus, topics, alphas, etas, sweeps, seed, sampler)
+    if alphas is not None or etas is not None:
+        raise InputError(f"{method} takes no ranges")
+    rng = generator(seed, f"hyper/{method}")
+    if method == "gibbs-em":
+        em = gibbs_em(corpus, topics, sweeps=sweeps, burn_in=sweeps // 4, steps=STEPS, rng=rng, sampler=sampler)
+        h = np.exp(np.log(em.path[-END:]).mean(axis=0))
+        path, doubts = em.path.tolist(), list(em.warnings)
+    else:
+        variational = variational_em(corpus, topics, rng=rng, steps=sweeps)
+        h, path, doubts = variational.path[-1], variational.path.tolist(), list(variational.warnings)
+        if not variational.converged:
+            doubts.append(f"not converged after {sweeps} passes")
+        doubts.append("variational EM maximises a bound: the answer depends on the start, and may be far off")
+    return {**_h(h), "ellipse": None, "region": None, "path": path, "warnings": doubts}
+
+
+def _full_bayes(
+    corpus: Corpus, topics: int, alphas: Range | None, etas: Range | None, sweeps: int, seed: int, sampler: str
+) -> dict[str, Any]:
+    """The mode of the density of h, then refined by a chain at it (2.1)."""
+    check(alphas, etas, None, sweeps)
+    ranges = {"alphas": alphas or ENDS, "etas": etas or ENDS}
+    rng = generator(seed, "hyper/full-bayes")
+    found = full_bayes(corpus, topics, sweeps=sweeps, burn_in=sweeps // 4, rng=rng, sampler=sampler, **ranges)
+    mode = found.mode
+    ends = tuple((x / REFINED, x * REFINED) for x in mode.tolist())
+    at = Grid((mode[0],), (mode[1],))
+    chain = temper(corpus, topics, at, sweeps=sweeps, rng=rng, start=found.last, sampler=sampler, ends=ends)  # type: ignore
+    refined, doubts = best(chain), []
+    if refined.on_edge:
+        doubts.append("the chain at the mode is too short to refine it: this is the mode of a density estimate")
+    h = mode if refined.on_edge else np.array([refined.alpha, refined.eta])
+    ellipse = None if refined.ellipse is None else asdict(refined.ellipse)
+    return {
+        **_h(h),
+        "ellipse": ellipse,
+        "region": asdict(posterior_region(found)),
+        "mode": mode.tolist(),
+        "warnings": doubts,
+    }
+
+
+def posterior_region(found: FullBayes) -> Ellipse:
+    """For h itself, from the draws, whose prior is uniform in the logs."""
+    center, covariance = found.draws.mean(axis=0), np.cov(found.draws.T)
+    rows = tuple((float(row[0]), float(row[1])) for row in covariance)
+    return Ellipse((float(center[0]), float(center[1])), rows, float(chi2.ppf(LEVEL, 2)), LEVEL)  # type: ignore
+
+
+def _h(h: np.ndarray) -> dict[str, float]:
+    return {"alpha": float(h[0]), "eta": float(h[1])}

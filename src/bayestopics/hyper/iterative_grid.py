@@ -1,0 +1,95 @@
+"""The iterative scheme for choosing the grid [George & Doss, section 2.3, figures 2 and 3].
+
+It starts with a wide grid around h = (1, 1), on few documents. At each step the grid moves to the best h so far, gets
+narrower by a tenth, and the corpus gets a tenth more documents, until h has moved by less than the spacing of the grid
+in three steps. A grid narrower than a few standard deviations of h could not tell where the best h is, so it stops
+narrowing there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import Best, best
+from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.tempering import temper, tune
+from bayestopics.seeds import generator
+
+FIRST = (1.0, 1.0)  # alpha, eta
+FIRST_HALF = float(np.log(2))  # the first grid goes from h / 2 to 2 h
+NARROWER, MORE = 0.9, 1.1  # of the grid, in logs, and of the documents, at each step
+FIRST_DOCUMENTS = 40  # so that 18 steps end at 200 documents, as in figure 3
+STILL = 3  # steps in which h moves by less than the grid's spacing
+DEVIATIONS = 3.0  # of log h: no grid is narrower on each side
+ROUNDS = 3  # of tuning
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what was run, and what came out."""
+
+    number: int
+    documents: int
+    alphas: tuple[float, float]  # the ends of the grid
+    etas: tuple[float, float]
+    alpha: float  # the best h
+    eta: float
+    on_edge: bool
+    deviations: tuple[float, float] | None  # of log h, from the curvature of log m(h)
+
+    def row(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def one_step(
+    corpus: Corpus,
+    topics: int,
+    before: list[Step],
+    *,
+    shape: tuple[int, int],
+    sweeps: int,
+    seed: int,
+    sampler: str = "single-site",
+) -> Step:
+    """The step after those before, on the first documents of an order that all steps share."""
+    number = len(before)
+    count = min(corpus.document_count, round(FIRST_DOCUMENTS * MORE**number))
+    order = generator(seed, "hyper/documents").permutation(corpus.document_count)
+    part = Corpus.from_sparse(corpus.counts[np.sort(order[:count])])
+    grid = next_grid(before, shape)
+    rng = generator(seed, f"hyper/step/{number}")
+    tuned = tune(part, topics, grid, sweeps=sweeps, rng=rng, rounds=ROUNDS, sampler=sampler)
+    options = {"log_zeta": tuned.log_zeta, "start": tuned.chain.last, "sampler": sampler}
+    name = f"step {number + 1}"
+    found = best(temper(part, topics, grid, sweeps=sweeps, rng=rng, description=name, **options))  # type: ignore[arg-type]
+    return Step(number, count, *grid.ends, found.alpha, found.eta, found.on_edge, _deviations(found))
+
+
+def next_grid(before: list[Step], shape: tuple[int, int]) -> Grid:
+    h = np.array([before[-1].alpha, before[-1].eta]) if before else np.array(FIRST)
+    known = [step.deviations for step in before if step.deviations is not None]
+    least = DEVIATIONS * np.array(known[-1]) if known else np.zeros(2)
+    half = np.clip(least, FIRST_HALF * NARROWER ** len(before), FIRST_HALF)
+    low, high = h * np.exp(-half), h * np.exp(half)
+    return Grid.spanning((low[0], high[0]), (low[1], high[1]), shape)
+
+
+def settled(steps: list[Step], shape: tuple[int, int]) -> bool:
+    """h has moved by less than the spacing of the grid over the last steps, and is not on an edge."""
+    if len(steps) <= STILL:
+        return False
+    last = steps[-1]
+    logs = np.log([[step.alpha, step.eta] for step in steps[-STILL - 1 :]])
+    spacing = np.log([last.alphas[1] / last.alphas[0], last.etas[1] / last.etas[0]]) / (np.array(shape) - 1)
+    return bool(np.all(np.abs(np.diff(logs, axis=0)) < spacing)) and not last.on_edge
+
+
+def _deviations(found: Best) -> tuple[float, float] | None:
+    if found.region is None:
+        return None
+    first, second = np.sqrt(np.diag(found.region.covariance)) / (found.alpha, found.eta)
+    return float(first), float(second)

@@ -1,0 +1,138 @@
+"""Which (alpha, eta)? Serial tempering on a grid that finds its place.
+
+A grid is of use where m(h) is not negligible and where its points are near enough for the chain to pass from one to the
+next. A chain that samples h with the topics (`hyper.full_bayes`) tells both: where, how wide, how fine. The paper's own
+way to place the grid is `hyper.iterative_grid`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import CORRELATED, Best, best
+from bayestopics.hyper.full_bayes import FullBayes, full_bayes
+from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.tempering import MISSED, TemperedChain, temper, tune
+from bayestopics.hyper.urns import ENDS
+from bayestopics.lda.state import State
+from bayestopics.problems import InputError
+from bayestopics.seeds import generator
+
+DEVIATIONS = 3.0  # of log h, on each side of its mode: how far the grid goes
+NARROWEST, WIDEST = 0.02, float(np.log(4))  # half the grid, in logs
+SPACING = 1.5  # between points, in standard deviations of log h given z
+FEWEST, MOST = 7, 31  # points on a side
+PLACES = 4  # that are tried, as long as the best h is on the edge
+SHORTEST = 100  # sweeps
+TOO_FEW_TRIPS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best h with its errors, and the chain that it comes from."""
+
+    best: Best
+    chain: TemperedChain
+    warnings: list[str]
+
+    def summary(self) -> dict[str, Any]:
+        """What `bayestopics hyper` prints."""
+        regions = {"ellipse": self.best.ellipse, "region": self.best.region}
+        grid, chain = self.chain.grid, self.chain
+        return {
+            "alpha": self.best.alpha,
+            "eta": self.best.eta,
+            **{name: None if one is None else asdict(one) for name, one in regions.items()},
+            "grid": {"alpha": list(grid.ends[0]), "eta": list(grid.ends[1]), "shape": list(grid.shape)},
+            "uniformity": chain.uniformity,
+            "round_trips": chain.round_trips,
+            "moved": chain.moved,
+            "warnings": self.warnings,
+        }
+
+
+def find(
+    corpus: Corpus,
+    topics: int,
+    *,
+    alphas: tuple[float, float] | None = None,
+    etas: tuple[float, float] | None = None,
+    shape: tuple[int, int] | None = None,
+    sweeps: int = 10_000,
+    seed: int = 0,
+    sampler: str = "single-site",
+    moves: str = "all",
+) -> Found:
+    """The best h, between these ends if there are any. `sweeps` are those of the last run; a fifth of them first finds
+    the place of the grid, another fifth burns in, and rounds of a fifth tune zeta."""
+    check(alphas, etas, shape, sweeps)
+    limits = (alphas or ENDS, etas or ENDS)
+    some, rng = max(SHORTEST, sweeps // 5), generator(seed, "hyper/tempering")
+    pilot = full_bayes(corpus, topics, sweeps=some, burn_in=some, rng=rng, alphas=limits[0], etas=limits[1])
+    center, start = pilot.mode, pilot.last
+    for _ in range(PLACES):
+        grid = place(pilot, center, limits, shape)
+        tuned = tune(corpus, topics, grid, sweeps=some, rng=rng, start=start, sampler=sampler, moves=moves)
+        options = {"log_zeta": tuned.log_zeta, "start": tuned.chain.last, "sampler": sampler, "moves": moves}
+        chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, **options)  # type: ignore[arg-type]
+        found, start = best(chain), chain.last
+        center = np.array([found.alpha, found.eta])
+        if not found.on_edge or at_limit(center, limits):
+            break
+    return Found(found, chain, doubts(found, chain, at_limit(center, limits)))
+
+
+def place(
+    pilot: FullBayes, center: np.ndarray, limits: tuple[tuple[float, float], ...], shape: tuple[int, int] | None
+) -> Grid:
+    """A grid around `center` as wide as the pilot's draws, within the limits, with points as near as its steps."""
+    half = np.clip(DEVIATIONS * pilot.deviations, NARROWEST, WIDEST)
+    low, high = np.clip([center * np.exp(-half), center * np.exp(half)], *np.array(limits).T)
+    if shape is None:
+        counts = np.log(high / low) / (SPACING * pilot.steps) + 1
+        first, second = np.clip(np.ceil(counts), FEWEST, MOST).astype(int).tolist()
+        shape = (first, second)
+    return Grid.spanning((low[0], high[0]), (low[1], high[1]), shape)
+
+
+def at_limit(h: np.ndarray, limits: tuple[tuple[float, float], ...]) -> bool:
+    return bool(np.any(np.abs(np.log(h)[:, None] - np.log(limits)) < 1e-6))
+
+
+def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
+    """What a user should know before trusting the answer."""
+    said = []
+    if found.on_edge:
+        where = (
+            "at the end of its range: give a wider one" if limited else "on the edge of the grid, even after moving it"
+        )
+        said.append(f"the best h is {where}; it may be anywhere beyond")
+    if found.batches_on_edge > 0.05:
+        said.append(
+            f"{found.batches_on_edge:.0%} of the batches have their best h on the edge: the ellipse is too small"
+        )
+    if chain.round_trips < TOO_FEW_TRIPS:
+        said.append(f"only {chain.round_trips} round trips over the grid: take more sweeps")
+    if found.batch_correlation > CORRELATED:
+        said.append(
+            f"batches are correlated ({found.batch_correlation:.2f}), the ellipse is too small: take more sweeps"
+        )
+    if chain.uniformity < MISSED:
+        said.append(f"a point of the grid that matters has {chain.uniformity:.0%} of an equal share of the visits")
+    return said
+
+
+def check(
+    alphas: tuple[float, float] | None, etas: tuple[float, float] | None, shape: tuple[int, int] | None, sweeps: int
+) -> None:
+    for name, ends in (("alpha", alphas), ("eta", etas)):
+        if ends is not None and not ENDS[0] <= ends[0] < ends[1] <= ENDS[1]:
+            raise InputError(f"the range of {name} must rise, within {ENDS[0]:g} to {ENDS[1]:g}, not {ends}")
+    if shape is not None and min(shape) < 2:
+        raise InputError(f"a grid must have at least 2x2 points, not {shape[0]}x{shape[1]}")
+    if sweeps < SHORTEST:
+        raise InputError(f"tempering needs at least {SHORTEST} sweeps, not {sweeps}")
