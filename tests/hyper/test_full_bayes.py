@@ -70,6 +70,6 @@ def test_the_mode_and_the_widths():
     assert found.deviations == pytest.approx([0.1, 0.3], rel=0.1)
     still = FullBayes(np.full((100, 2), 0.5), state)
     assert still.mode == pytest.approx([0.5, 0.5])
-    value, (x, y), step = of_alpha(state, CORPUS.document_lengths), np.log(draws[-1]), 1e-3
+    value, x, step = of_alpha(state, CORPUS.document_lengths), np.log(draws[-1, 0]), 1e-3
     bend = (value(x + step) - 2 * value(x) + value(x - step)) / step**2
     assert found.steps[0] == (pytest.approx(1 / np.sqrt(-bend), rel=1e-2) if bend < 0 else np.inf)

@@ -73,9 +73,8 @@ def _full_bayes(
 ) -> dict[str, Any]:
     """The mode of the density of h, then refined by a chain at it (2.1)."""
     check(alphas, etas, None, sweeps)
-    ranges = {"alphas": alphas or ENDS, "etas": etas or ENDS}
-    rng = generator(seed, "hyper/full-bayes")
-    found = full_bayes(corpus, topics, sweeps=sweeps, burn_in=sweeps // 4, rng=rng, sampler=sampler, **ranges)
+    rng, work = generator(seed, "hyper/full-bayes"), {"sweeps": sweeps, "burn_in": sweeps // 4, "sampler": sampler}
+    found = full_bayes(corpus, topics, rng=rng, alphas=alphas or ENDS, etas=etas or ENDS, **work)  # type: ignore
     mode = found.mode
     ends = tuple((x / REFINED, x * REFINED) for x in mode.tolist())
     at = Grid((mode[0],), (mode[1],))

@@ -46,11 +46,8 @@ class FullBayes:
     @property
     def steps(self) -> np.ndarray:
         """Standard deviations of the logs given z, from the curvature at the last draw."""
-        at, states = np.log(self.draws[-1]), self.last
-        lengths = states.document_topic.sum(axis=1)
-        return np.array(
-            [_deviation(f, x) for f, x in zip((of_alpha(states, lengths), of_eta(states)), at, strict=True)]
-        )
+        given = of_alpha(self.last, self.last.document_topic.sum(axis=1)), of_eta(self.last)
+        return np.array([_deviation(density, x) for density, x in zip(given, np.log(self.draws[-1]), strict=True)])
 
 
 def full_bayes(

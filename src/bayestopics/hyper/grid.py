@@ -11,7 +11,7 @@ from bayestopics.problems import InputError
 
 @dataclass(frozen=True)
 class Grid:
-    """Point number j is (alphas[j // len(etas)], etas[j % len(etas)]). A grid of one point is a plain chain at this h."""
+    """Point number j is (alphas[j // len(etas)], etas[j % len(etas)]). One point is a plain chain."""
 
     alphas: tuple[float, ...]
     etas: tuple[float, ...]

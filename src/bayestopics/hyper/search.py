@@ -73,7 +73,8 @@ def find(
     limits = (alphas or ENDS, etas or ENDS)
     some, rng = max(SHORTEST, sweeps // 5), generator(seed, "hyper/tempering")
     pilot = full_bayes(corpus, topics, sweeps=some, burn_in=some, rng=rng, alphas=limits[0], etas=limits[1])
-    center, start = pilot.mode, pilot.last
+    center: np.ndarray = pilot.mode
+    start: State | None = pilot.last
     for _ in range(PLACES):
         grid = place(pilot, center, limits, shape)
         tuned = tune(corpus, topics, grid, sweeps=some, rng=rng, start=start, sampler=sampler, moves=moves)
@@ -107,20 +108,14 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     """What a user should know before trusting the answer."""
     said = []
     if found.on_edge:
-        where = (
-            "at the end of its range: give a wider one" if limited else "on the edge of the grid, even after moving it"
-        )
+        where = "at the end of its range: give a wider one" if limited else "on the edge of the grid, wherever that was"
         said.append(f"the best h is {where}; it may be anywhere beyond")
     if found.batches_on_edge > 0.05:
-        said.append(
-            f"{found.batches_on_edge:.0%} of the batches have their best h on the edge: the ellipse is too small"
-        )
+        said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: the ellipse is too small")
     if chain.round_trips < TOO_FEW_TRIPS:
         said.append(f"only {chain.round_trips} round trips over the grid: take more sweeps")
     if found.batch_correlation > CORRELATED:
-        said.append(
-            f"batches are correlated ({found.batch_correlation:.2f}), the ellipse is too small: take more sweeps"
-        )
+        said.append(f"batches are correlated ({found.batch_correlation:.2f}): the ellipse is too small")
     if chain.uniformity < MISSED:
         said.append(f"a point of the grid that matters has {chain.uniformity:.0%} of an equal share of the visits")
     return said

@@ -1,7 +1,7 @@
 """The density of the hidden part of the model as a function of h = (alpha, eta), one side for each of the two.
 
-Its log is a function of alpha and one of eta, added up. Each is linear in a few numbers of a draw, its row: what a chain
-stores, and all that any estimate at any h needs afterwards.
+Its log is a function of alpha and one of eta, added up. Each is linear in a few numbers of a draw, its row: what a
+chain stores, and all that any estimate at any h needs afterwards.
 
 - psi = (theta, beta, z), as in the paper: log nu_h(psi) knows of psi the sum of log theta and the sum of log beta
   [George & Doss 2.2]; what else there is does not depend on h.

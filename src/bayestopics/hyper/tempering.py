@@ -5,8 +5,8 @@ sampler at h_j. Its law is p(w, x | h_j) / zeta_j (2.7). zeta is tuned until eve
 then it is m(h_j), but for a constant. What is stored of x (`hyper.sides`) is enough for every estimate at every h
 afterwards (`hyper.estimates`).
 
-x is psi = (theta, beta, z) with the samplers of the paper, augmented and grouped, and z alone with the others. Given psi,
-h is known almost exactly when there are many documents, and j hardly ever moves; given z it is known less well.
+x is psi = (theta, beta, z) with the samplers of the paper, augmented and grouped, and z alone with the others. Given
+psi, h is known almost exactly when there are many documents, and j hardly ever moves; given z it is known less well.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class TemperedChain:
 
     @property
     def uniformity(self) -> float:
-        """The smallest share of a point that matters (`DEPTH`) over the mean share of these: 1 if all are alike, 0 if one
-        was never visited."""
+        """The smallest share of a point that matters (`DEPTH`) over the mean share of these: 1 if all are alike, 0 if
+        one was never visited."""
         shares = self.occupancy[self.log_zeta > self.log_zeta.max() - DEPTH]
         return float(shares.min() / shares.mean()) if shares.mean() > 0 else 0.0
 
@@ -158,8 +158,8 @@ def log_correction(here: int, there: int) -> float:
 
 
 def gain(sweep: int, sweeps: int, points: int) -> float:
-    """How much of its share of a visit is added to log zeta: falling slowly in the first half, then as 1/t [Tan 2017, J.
-    Comput. Graph. Statist. 26, section 3.2]."""
+    """How much of its share of a visit is added to log zeta: falling slowly in the first half, then as 1/t [Tan 2017,
+    J. Comput. Graph. Statist. 26, section 3.2]."""
     half = sweeps // 2
     slow = min(sweep, half) ** 0.8
     return float(min(1 / points, 1 / (slow + max(0, sweep - half))))
@@ -187,12 +187,12 @@ def tune(
     sampler: str = "single-site",
     moves: str = "all",
 ) -> Tuned:
-    """Chains of `sweeps` sweeps until the grid is visited evenly (`UNIFORM`) or `rounds` are over; each goes on from the
-    last. After a chain zeta is set anew by (2.16).
+    """Chains of `sweeps` sweeps until the grid is visited evenly (`UNIFORM`) or `rounds` are over; each goes on from
+    the last. After a chain zeta is set anew by (2.16).
 
     That is the paper's way, which goes astray where a chain has not been: there (2.16) is far too small, and the next
-    chain stays there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and zeta
-    is not let below its largest by more than `DEPTH`, so that no time is lost where m(h) is nothing.
+    chain stays there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and
+    zeta is not let below its largest by more than `DEPTH`, so that no time is lost where m(h) is nothing.
     """
     depth = DEPTH if adapt else np.inf
     log_zeta, uneven = np.zeros(len(grid)), adapt
