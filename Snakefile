@@ -23,6 +23,8 @@ include: "workflow/rules/first_look.smk"
 include: "workflow/rules/blocking.smk"
 include: "workflow/rules/number_of_topics_runs.smk"
 include: "workflow/rules/number_of_topics.smk"
+include: "workflow/rules/hyperparameters_runs.smk"
+include: "workflow/rules/hyperparameters.smk"
 include: "workflow/rules/tracking.smk"
 include: "workflow/rules/claims.smk"
 

@@ -18,6 +18,7 @@ if "number_of_topics" in config["studies"]:
         wildcard_constraints:
             run="|".join(RUNS["number_of_topics"]) or "none",
         params:
+            study="number_of_topics",
             run=params_of("number_of_topics"),
             seed=config["seed"],
             scale=SCALE,
@@ -26,7 +27,7 @@ if "number_of_topics" in config["studies"]:
         message:
             "Running {wildcards.run}"
         script:
-            "../scripts/number_of_topics_run.py"
+            "../scripts/study_run.py"
 
     rule number_of_topics_walks:
         input:
@@ -42,12 +43,13 @@ if "number_of_topics" in config["studies"]:
             f"{RESULTS}/logs/number_of_topics-walks-{{corpus}}.log",
         params:
             scale=SCALE,
+            module="topics",
             draw="draw_walks",
             code=code_hash("bayestopics.figures.topics"),
         message:
             "Drawing the PMMH chains of {wildcards.corpus}"
         script:
-            "../scripts/number_of_topics_figure.py"
+            "../scripts/study_figure.py"
 
     rule number_of_topics_evidence:
         input:
@@ -63,12 +65,13 @@ if "number_of_topics" in config["studies"]:
             f"{RESULTS}/logs/number_of_topics-evidence-{{corpus}}.log",
         params:
             scale=SCALE,
+            module="topics",
             draw="draw_evidence",
             code=code_hash("bayestopics.figures.topics"),
         message:
             "Drawing the evidence of {wildcards.corpus}"
         script:
-            "../scripts/number_of_topics_figure.py"
+            "../scripts/study_figure.py"
 
     rule number_of_topics_ladders:
         input:
@@ -84,12 +87,13 @@ if "number_of_topics" in config["studies"]:
             f"{RESULTS}/logs/number_of_topics-ladders.log",
         params:
             scale=SCALE,
+            module="topics",
             draw="draw_ladders",
             code=code_hash("bayestopics.figures.topics"),
         message:
             "Drawing the errors of annealing"
         script:
-            "../scripts/number_of_topics_figure.py"
+            "../scripts/study_figure.py"
 
     rule number_of_topics_scores:
         input:
@@ -105,12 +109,13 @@ if "number_of_topics" in config["studies"]:
             f"{RESULTS}/logs/number_of_topics-scores.log",
         params:
             scale=SCALE,
+            module="topics",
             draw="draw_scores",
             code=code_hash("bayestopics.figures.topics"),
         message:
             "Drawing the leave-one-out scores"
         script:
-            "../scripts/number_of_topics_figure.py"
+            "../scripts/study_figure.py"
 
     rule number_of_topics_table:
         input:
@@ -129,10 +134,11 @@ if "number_of_topics" in config["studies"]:
             table="|".join(NUMBER_TABLES),
         params:
             scale=SCALE,
+            module="topics",
             make=lambda wildcards: f"{wildcards.table}_table",
             title=lambda wildcards: NUMBER_TABLES[wildcards.table][1],
             code=code_hash("bayestopics.figures.topics"),
         message:
             "Making the table of {wildcards.table}"
         script:
-            "../scripts/number_of_topics_table.py"
+            "../scripts/study_table.py"

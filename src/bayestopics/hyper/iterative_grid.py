@@ -16,7 +16,7 @@ import numpy as np
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import Best, best
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.tempering import temper, tune
+from bayestopics.hyper.tempering import TemperedChain, temper, tune
 from bayestopics.seeds import generator
 
 FIRST = (1.0, 1.0)  # alpha, eta
@@ -34,12 +34,15 @@ class Step:
 
     number: int
     documents: int
-    alphas: tuple[float, float]  # the ends of the grid
-    etas: tuple[float, float]
+    alpha_low: float  # the ends of the grid
+    alpha_high: float
+    eta_low: float
+    eta_high: float
     alpha: float  # the best h
     eta: float
     on_edge: bool
-    deviations: tuple[float, float] | None  # of log h, from the curvature of log m(h)
+    alpha_deviation: float  # of log h, from the curvature of log m(h); nan where it has none
+    eta_deviation: float
 
     def row(self) -> dict[str, Any]:
         return asdict(self)
@@ -54,8 +57,8 @@ def one_step(
     sweeps: int,
     seed: int,
     sampler: str = "single-site",
-) -> Step:
-    """The step after those before, on the first documents of an order that all steps share."""
+) -> tuple[Step, TemperedChain]:
+    """The step after those before, on the first documents of an order that all steps share; and its chain."""
     number = len(before)
     count = min(corpus.document_count, round(FIRST_DOCUMENTS * MORE**number))
     order = generator(seed, "hyper/documents").permutation(corpus.document_count)
@@ -65,14 +68,16 @@ def one_step(
     tuned = tune(part, topics, grid, sweeps=sweeps, rng=rng, rounds=ROUNDS, sampler=sampler)
     options = {"log_zeta": tuned.log_zeta, "start": tuned.chain.last, "sampler": sampler}
     name = f"step {number + 1}"
-    found = best(temper(part, topics, grid, sweeps=sweeps, rng=rng, description=name, **options))  # type: ignore[arg-type]
-    return Step(number, count, *grid.ends, found.alpha, found.eta, found.on_edge, _deviations(found))
+    chain = temper(part, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore[arg-type]
+    found = best(chain)
+    (a, b), (c, d) = grid.ends
+    return Step(number, count, a, b, c, d, found.alpha, found.eta, found.on_edge, *_deviations(found)), chain
 
 
 def next_grid(before: list[Step], shape: tuple[int, int]) -> Grid:
     h = np.array([before[-1].alpha, before[-1].eta]) if before else np.array(FIRST)
-    known = [step.deviations for step in before if step.deviations is not None]
-    least = DEVIATIONS * np.array(known[-1]) if known else np.zeros(2)
+    known = [step for step in before if np.isfinite(step.alpha_deviation)]
+    least = DEVIATIONS * np.array([known[-1].alpha_deviation, known[-1].eta_deviation]) if known else np.zeros(2)
     half = np.clip(least, FIRST_HALF * NARROWER ** len(before), FIRST_HALF)
     low, high = h * np.exp(-half), h * np.exp(half)
     return Grid.spanning((low[0], high[0]), (low[1], high[1]), shape)
@@ -84,12 +89,12 @@ def settled(steps: list[Step], shape: tuple[int, int]) -> bool:
         return False
     last = steps[-1]
     logs = np.log([[step.alpha, step.eta] for step in steps[-STILL - 1 :]])
-    spacing = np.log([last.alphas[1] / last.alphas[0], last.etas[1] / last.etas[0]]) / (np.array(shape) - 1)
+    spacing = np.log([last.alpha_high / last.alpha_low, last.eta_high / last.eta_low]) / (np.array(shape) - 1)
     return bool(np.all(np.abs(np.diff(logs, axis=0)) < spacing)) and not last.on_edge
 
 
-def _deviations(found: Best) -> tuple[float, float] | None:
+def _deviations(found: Best) -> tuple[float, float]:
     if found.region is None:
-        return None
+        return np.nan, np.nan
     first, second = np.sqrt(np.diag(found.region.covariance)) / (found.alpha, found.eta)
     return float(first), float(second)

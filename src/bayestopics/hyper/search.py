@@ -8,15 +8,18 @@ way to place the grid is `hyper.iterative_grid`.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.hyper.best import CORRELATED, Best, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.tempering import MISSED, TemperedChain, temper, tune
+from bayestopics.hyper.stages import Stages
+from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain, Tuned, joined, temper, tune
 from bayestopics.hyper.urns import ENDS
 from bayestopics.lda.state import State
 from bayestopics.problems import InputError
@@ -29,20 +32,25 @@ FEWEST, MOST = 7, 31  # points on a side
 PLACES = 4  # that are tried, as long as the best h is on the edge
 SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
+PIECE = 2000  # sweeps of a chain between checkpoints
+
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The best h with its errors, and the chain that it comes from."""
+    """The best h with its errors, and the chains that it comes from."""
 
     best: Best
-    chain: TemperedChain
+    chains: list[TemperedChain]  # independent ones
+    tuning_rounds: int
     warnings: list[str]
 
     def summary(self) -> dict[str, Any]:
         """What `bayestopics hyper` prints."""
         regions = {"ellipse": self.best.ellipse, "region": self.best.region}
-        grid, chain = self.chain.grid, self.chain
+        chain = self.chains[0]
+        grid = chain.grid
         return {
             "alpha": self.best.alpha,
             "eta": self.best.eta,
@@ -59,37 +67,78 @@ def find(
     corpus: Corpus,
     topics: int,
     *,
-    alphas: tuple[float, float] | None = None,
-    etas: tuple[float, float] | None = None,
+    alphas: Range | None = None,
+    etas: Range | None = None,
     shape: tuple[int, int] | None = None,
     sweeps: int = 10_000,
+    chains: int = 1,
     seed: int = 0,
     sampler: str = "single-site",
     moves: str = "all",
+    functionals: tuple[Functional, ...] = (),
+    fixed: Grid | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Found:
     """The best h, between these ends if there are any. `sweeps` are those of the last run; a fifth of them first finds
-    the place of the grid, another fifth burns in, and rounds of a fifth tune zeta."""
+    the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place."""
     check(alphas, etas, shape, sweeps)
-    limits = (alphas or ENDS, etas or ENDS)
-    some, rng = max(SHORTEST, sweeps // 5), generator(seed, "hyper/tempering")
-    pilot = full_bayes(corpus, topics, sweeps=some, burn_in=some, rng=rng, alphas=limits[0], etas=limits[1])
+    limits = (alphas or ENDS, etas or ENDS) if fixed is None else fixed.ends
+    some, stages = max(SHORTEST, sweeps // 5), Stages(generator(seed, "hyper/tempering"), checkpoint)
+    run = Runner(corpus, topics, sampler, moves, functionals)
+    pilot = stages(
+        lambda rng: full_bayes(corpus, topics, sweeps=some, burn_in=some, rng=rng, alphas=limits[0], etas=limits[1])
+    )
     center: np.ndarray = pilot.mode
-    start: State | None = pilot.last
     for _ in range(PLACES):
-        grid = place(pilot, center, limits, shape)
-        tuned = tune(corpus, topics, grid, sweeps=some, rng=rng, start=start, sampler=sampler, moves=moves)
-        options = {"log_zeta": tuned.log_zeta, "start": tuned.chain.last, "sampler": sampler, "moves": moves}
-        chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, **options)  # type: ignore[arg-type]
-        found, start = best(chain), chain.last
+        grid = fixed or place(pilot, center, limits, shape)
+        tuned = stages(partial(run.tuned, grid, some, pilot.last, np.inf if fixed else DEPTH))
+        chain = run.chain(grid, tuned.log_zeta, tuned.chain.last, sweeps, stages)
+        found = best(chain)
         center = np.array([found.alpha, found.eta])
-        if not found.on_edge or at_limit(center, limits):
+        if fixed or not found.on_edge or at_limit(center, limits):
             break
-    return Found(found, chain, doubts(found, chain, at_limit(center, limits)))
+    more = [run.fresh(grid, tuned.log_zeta, some, sweeps, stages) for _ in range(chains - 1)]
+    return Found(found, [chain, *more], tuned.rounds, doubts(found, chain, at_limit(center, limits)))
 
 
-def place(
-    pilot: FullBayes, center: np.ndarray, limits: tuple[tuple[float, float], ...], shape: tuple[int, int] | None
-) -> Grid:
+@dataclass(frozen=True)
+class Runner:
+    """Chains of one model by one sampler."""
+
+    corpus: Corpus
+    topics: int
+    sampler: str
+    moves: str
+    functionals: tuple[Functional, ...]
+
+    def tuned(self, grid: Grid, sweeps: int, start: State, depth: float, rng: np.random.Generator) -> Tuned:
+        how = {"sampler": self.sampler, "moves": self.moves, "adapt": depth}
+        return tune(self.corpus, self.topics, grid, sweeps=sweeps, rng=rng, start=start, **how)  # type: ignore[arg-type]
+
+    def piece(
+        self, grid: Grid, log_zeta: np.ndarray, start: State | None, sweeps: int, rng: np.random.Generator
+    ) -> TemperedChain:
+        how = {"sampler": self.sampler, "moves": self.moves, "functionals": self.functionals}
+        options = {"log_zeta": log_zeta, "start": start, "sweeps": sweeps, **how}
+        return temper(self.corpus, self.topics, grid, rng=rng, **options)  # type: ignore[arg-type]
+
+    def chain(
+        self, grid: Grid, log_zeta: np.ndarray, start: State | None, sweeps: int, stages: Stages
+    ) -> TemperedChain:
+        """In pieces, after each of which it can be killed."""
+        pieces: list[TemperedChain] = []
+        for first in range(0, sweeps, PIECE):
+            start = pieces[-1].last if pieces else start
+            pieces.append(stages(partial(self.piece, grid, log_zeta, start, min(PIECE, sweeps - first))))
+        return joined(pieces)
+
+    def fresh(self, grid: Grid, log_zeta: np.ndarray, burn_in: int, sweeps: int, stages: Stages) -> TemperedChain:
+        """From a random start, after a burn-in."""
+        burnt = self.chain(grid, log_zeta, None, burn_in, stages)
+        return self.chain(grid, log_zeta, burnt.last, sweeps, stages)
+
+
+def place(pilot: FullBayes, center: np.ndarray, limits: tuple[Range, Range], shape: tuple[int, int] | None) -> Grid:
     """A grid around `center` as wide as the pilot's draws, within the limits, with points as near as its steps."""
     half = np.clip(DEVIATIONS * pilot.deviations, NARROWEST, WIDEST)
     low, high = np.clip([center * np.exp(-half), center * np.exp(half)], *np.array(limits).T)
@@ -100,7 +149,7 @@ def place(
     return Grid.spanning((low[0], high[0]), (low[1], high[1]), shape)
 
 
-def at_limit(h: np.ndarray, limits: tuple[tuple[float, float], ...]) -> bool:
+def at_limit(h: np.ndarray, limits: tuple[Range, Range]) -> bool:
     return bool(np.any(np.abs(np.log(h)[:, None] - np.log(limits)) < 1e-6))
 
 
@@ -121,9 +170,7 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     return said
 
 
-def check(
-    alphas: tuple[float, float] | None, etas: tuple[float, float] | None, shape: tuple[int, int] | None, sweeps: int
-) -> None:
+def check(alphas: Range | None, etas: Range | None, shape: tuple[int, int] | None, sweeps: int) -> None:
     for name, ends in (("alpha", alphas), ("eta", etas)):
         if ends is not None and not ENDS[0] <= ends[0] < ends[1] <= ENDS[1]:
             raise InputError(f"the range of {name} must rise, within {ENDS[0]:g} to {ENDS[1]:g}, not {ends}")

@@ -11,8 +11,9 @@ psi, h is known almost exactly when there are many documents, and j hardly ever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -91,14 +92,15 @@ def temper(
     sampler: str = "single-site",
     moves: str = "all",
     functionals: tuple[Functional, ...] = (),
-    adapt: bool = False,
+    adapt: float | None = None,
     ends: tuple[tuple[float, float], tuple[float, float]] | None = None,
     description: str = "tempering",
 ) -> TemperedChain:
     """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain.
 
     Estimates are made between the `ends` of alpha and eta, by default those of the grid.
-    With `adapt`, zeta is changed after each sweep (`gain`): good for tuning, not for estimates.
+    With `adapt`, zeta is changed after each sweep (`gain`), but no log zeta is let below the largest by more than that:
+    good for tuning, not for estimates.
     """
     _check(topics, sweeps, sampler, moves, functionals)
     module, points, ends = sampler_by_name(sampler), grid.points, ends or grid.ends
@@ -106,7 +108,7 @@ def temper(
     log_zeta = np.zeros(len(grid)) if log_zeta is None else np.array(log_zeta, dtype=float)
     move = Move(grid, sides, log_zeta, moves)
     priors = [np.full(topics, alpha) for alpha in points[:, 0]]
-    state = start if start is not None else module.init(corpus, topics, Prior(*points[len(grid) // 2]), rng)
+    state = start.copy() if start else module.init(corpus, topics, Prior(*points[len(grid) // 2]), rng)
     j, rows = _nearest(points, state), None
     index, values = np.empty(sweeps, np.int64), np.empty((sweeps, len(functionals)))
     of_alpha, of_eta = np.empty((sweeps, sides.alpha.length)), np.empty((sweeps, sides.eta.length))
@@ -118,11 +120,11 @@ def temper(
         rows = sides.rows(state, parameters)
         index[i], of_alpha[i], of_eta[i] = j, *rows
         values[i] = [functional(parameters, state) for functional in functionals]
-        if adapt:
+        if adapt is not None:
             logs = move.log_weights(*rows) - log_zeta
             weights = np.exp(logs - logs.max())
             log_zeta += gain(i + 1, sweeps, len(grid)) * len(grid) * weights / weights.sum()
-            np.maximum(log_zeta, log_zeta.max() - DEPTH, out=log_zeta)
+            np.maximum(log_zeta, log_zeta.max() - adapt, out=log_zeta)
     return TemperedChain(grid, sides.alpha, sides.eta, log_zeta, index, of_alpha, of_eta, values, state, ends)
 
 
@@ -182,7 +184,7 @@ def tune(
     sweeps: int,
     rng: np.random.Generator,
     rounds: int = 6,
-    adapt: bool = True,
+    adapt: float | None = DEPTH,
     start: State | None = None,
     sampler: str = "single-site",
     moves: str = "all",
@@ -192,36 +194,31 @@ def tune(
 
     That is the paper's way, which goes astray where a chain has not been: there (2.16) is far too small, and the next
     chain stays there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and
-    zeta is not let below its largest by more than `DEPTH`, so that no time is lost where m(h) is nothing.
+    log zeta is not let below its largest by more than `adapt`, so that no time is lost where m(h) is nothing.
     """
-    depth = DEPTH if adapt else np.inf
-    log_zeta, uneven = np.zeros(len(grid)), adapt
+    log_zeta, uneven = np.zeros(len(grid)), adapt is not None
     for number in range(1, max(1, rounds) + 1):
         if uneven:
-            log_zeta, start = _adapted(corpus, topics, grid, log_zeta, start, sweeps, rng, sampler)
+            options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "adapt": adapt}
+            name = f"adapting {number}"
+            chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore
+            log_zeta, start = chain.log_zeta, chain.last
         options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "moves": moves}
         name = f"tuning {number}"
         chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore
-        start, uneven = chain.last, adapt and chain.uniformity < MISSED
-        log_zeta = log_zeta if uneven else np.maximum(log_marginal(chain), -depth)
+        start, uneven = chain.last, adapt is not None and chain.uniformity < MISSED
+        if not uneven:
+            log_zeta = np.maximum(log_marginal(chain), -np.inf if adapt is None else -adapt)
         if chain.uniformity >= UNIFORM:
             break
     return Tuned(log_zeta, chain, number)
 
 
-def _adapted(
-    corpus: Corpus,
-    topics: int,
-    grid: Grid,
-    log_zeta: np.ndarray,
-    start: State | None,
-    sweeps: int,
-    rng: np.random.Generator,
-    sampler: str,
-) -> tuple[np.ndarray, State | None]:
-    options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "adapt": True}
-    chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description="adapting", **options)  # type: ignore
-    return np.maximum(chain.log_zeta - chain.log_zeta.max(), -DEPTH), chain.last
+def joined(chains: Sequence[TemperedChain]) -> TemperedChain:
+    """Pieces of one chain, in order."""
+    names = ("index", "of_alpha", "of_eta", "functionals")
+    whole: Any = {name: np.concatenate([getattr(chain, name) for chain in chains]) for name in names}
+    return replace(chains[-1], **whole)
 
 
 def log_marginal(chain: TemperedChain) -> np.ndarray:

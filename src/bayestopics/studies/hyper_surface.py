@@ -1,0 +1,165 @@
+"""Study `hyperparameters`, tempering: the surface of m(h) on one corpus, the best h, and functionals of the topics
+[George & Doss, figures 4 to 8]."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import Best, Ellipse, best_of_chains, maximise
+from bayestopics.hyper.estimates import Terms, bands, expectation, surface
+from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.tempering import WITH_PARAMETERS, Functional, TemperedChain
+from bayestopics.lda.parameters import Parameters
+from bayestopics.lda.state import State
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Record, Run, Stopwatch
+
+CHAINS = 4  # and more give an ellipse of their own
+CLOSE = 0.07  # documents with nearly the same topics [figure 4]
+
+
+def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
+    """`surface`: log M-hat and its errors on a fine grid; `ellipses`; `chains`: the best h of each independent chain;
+    `functional`: I-hat with its bands, and I-tilde."""
+    watch, params = Stopwatch(), run.params
+    functionals = tuple(FUNCTIONALS.values()) if params["functionals"] else ()
+    found = find(
+        corpus,
+        params["topics"],
+        sweeps=params["sweeps"],
+        chains=params["chains"],
+        seed=int(run.generator().integers(2**31)),
+        sampler=params["sampler"],
+        moves=params["moves"],
+        functionals=functionals,
+        fixed=_fixed(params.get("grid")),
+        checkpoint=checkpoint,
+    )
+    seconds = watch.volatile()
+    chain = found.chains[0]
+    tables = {
+        "surface": surface_table(chain, params["fine"]),
+        "ellipses": _ellipses(found),
+        "chains": _argmaxes(found.chains),
+        "trace": _trace(chain, params["sampler"]),
+    }
+    if functionals:
+        tables["functional"] = _functional(chain, params["fine"])
+    arrays = {"log_zeta": chain.log_zeta, "of_alpha": chain.of_alpha, "of_eta": chain.of_eta}
+    return Record(run, _metrics(found), found.warnings, tables=tables, arrays=arrays, volatile=seconds)
+
+
+def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
+    """A grid of evenly spaced values, as the paper's."""
+    if grid is None:
+        return None
+    sides = [np.linspace(low, high, int(count)).tolist() for low, high, count in (grid["alpha"], grid["eta"])]
+    return Grid(tuple(sides[0]), tuple(sides[1]))
+
+
+def _metrics(found: Found) -> dict[str, float]:
+    one, chain = found.best, found.chains[0]
+    return {
+        "alpha": one.alpha,
+        "eta": one.eta,
+        "on_edge": float(one.on_edge),
+        "batches_on_edge": one.batches_on_edge,
+        "batch_correlation": one.batch_correlation,
+        "uniformity": chain.uniformity,
+        "round_trips": chain.round_trips,
+        "moved": chain.moved,
+        "tuning_rounds": found.tuning_rounds,
+    }
+
+
+def surface_table(chain: TemperedChain, fine: int) -> pd.DataFrame:
+    """On a grid of `fine` x `fine` evenly spaced points between the ends."""
+    alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
+    log_m, error = surface(chain, alphas, etas)
+    overlapping = surface(chain, alphas, etas, method="overlapping")[1]
+    points = np.array([(alpha, eta) for alpha in alphas for eta in etas])
+    columns = {"log_m": log_m.ravel(), "error": error.ravel(), "error_overlapping": overlapping.ravel()}
+    return pd.DataFrame({"alpha": points[:, 0], "eta": points[:, 1], **columns})
+
+
+def _ellipses(found: Found) -> pd.DataFrame:
+    known: dict[str, Ellipse | None] = {"ellipse": found.best.ellipse, "region": found.best.region}
+    if len(found.chains) >= CHAINS:
+        together: Best = best_of_chains(found.chains)
+        known["chains"] = together.ellipse
+    rows = [
+        {
+            "name": name,
+            "center_alpha": one.center[0],
+            "center_eta": one.center[1],
+            "variance_alpha": one.covariance[0][0],
+            "covariance": one.covariance[0][1],
+            "variance_eta": one.covariance[1][1],
+            "radius_squared": one.radius_squared,
+            "level": one.level,
+        }
+        for name, one in known.items()
+        if one is not None
+    ]
+    columns = ["name", "center_alpha", "center_eta", "variance_alpha", "covariance", "variance_eta"]
+    return pd.DataFrame(rows, columns=[*columns, "radius_squared", "level"])
+
+
+def _argmaxes(chains: list[TemperedChain]) -> pd.DataFrame:
+    tops = np.array([maximise(Terms.of(chain))[0] for chain in chains])
+    return pd.DataFrame({"chain": np.arange(len(chains)), "alpha": tops[:, 0], "eta": tops[:, 1]})
+
+
+def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
+    """Where the chain was; with the samplers of the paper also A and B, which are all that any estimate needs."""
+    points = chain.grid.points[chain.index]
+    columns = {"index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
+    if sampler in WITH_PARAMETERS:
+        columns |= {"a": chain.of_alpha[:, 0], "b": chain.of_eta[:, 0]}
+    names = list(FUNCTIONALS)[: chain.functionals.shape[1]]
+    return pd.DataFrame({**columns, **dict(zip(names, chain.functionals.T, strict=True))})
+
+
+# -- functionals ---------------------------------------------------------------------------------------
+
+
+def documents_are_close(parameters: Parameters, state: State) -> float:
+    """Whether theta of documents 7 and 8, counted from one, differ by at most .07."""
+    theta = np.exp(parameters.log_theta[6:8])
+    return float(np.linalg.norm(theta[0] - theta[1]) <= CLOSE)
+
+
+def first_topics_apart(parameters: Parameters, state: State) -> float:
+    """The distance of beta of topics 1 and 2: it has no meaning of its own where labels switch."""
+    beta = np.exp(parameters.log_beta[:, :2])
+    return float(np.linalg.norm(beta[:, 0] - beta[:, 1]))
+
+
+def topics_apart(parameters: Parameters, state: State) -> float:
+    """The mean distance over all pairs of topics."""
+    beta = np.exp(parameters.log_beta)
+    pairs = combinations(range(beta.shape[1]), 2)
+    return float(np.mean([np.linalg.norm(beta[:, s] - beta[:, t]) for s, t in pairs]))
+
+
+FUNCTIONALS: dict[str, Functional] = {
+    "theta 7 and 8 within .07": documents_are_close,
+    "beta 1 and 2 distance": first_topics_apart,
+    "beta distance, mean of all pairs": topics_apart,
+}
+
+
+def _functional(chain: TemperedChain, fine: int) -> pd.DataFrame:
+    alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
+    points = np.array([(alpha, eta) for alpha in alphas for eta in etas])
+    parts = []
+    for number, name in enumerate(FUNCTIONALS):
+        lower, hat, upper = bands(chain, points, number)
+        columns = {"hat": hat, "lower": lower, "upper": upper, "tilde": expectation(chain, points, number, "tilde")}
+        parts.append(pd.DataFrame({"name": name, "alpha": points[:, 0], "eta": points[:, 1], **columns}))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,26 @@
+"""One run of a study, resumable; `kind` names the module that computes it. `before` are the records it builds on."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numba
+from logs import logged
+
+from bayestopics.corpus import read_corpus
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Run, describe, read, write
+
+params = snakemake.params
+with logged(snakemake.log[0]):
+    corpus = read_corpus(snakemake.input.corpus)
+    numba.set_num_threads(snakemake.threads)  # jobs run side by side
+    before = [read(Path(folder)) for folder in snakemake.input.get("before", [])]
+    settings = dict(params.run, before=[record.run.identity for record in before]) if before else params.run
+    name = snakemake.wildcards.run
+    run = Run(params.study, params.scale, name, settings, params.seed, **describe(corpus), code=params.code)
+    checkpoint = Checkpoint(Path(params.checkpoints), run)
+    compute = import_module(f"bayestopics.studies.{params.run['kind']}").compute
+    record = compute(run, corpus, checkpoint, before) if before else compute(run, corpus, checkpoint)
+    write(record, Path(snakemake.output.record))
+    checkpoint.remove()
+    print(record.metrics, *record.warnings, sep="\n")
