@@ -55,6 +55,11 @@ class DirichletSide:
         bend = n * k * (k * polygamma(1, k * x) - polygamma(1, x))
         return bend * x**2 + slope * x, x[None]
 
+    def slope(self, x: float, sum_of_logs: float) -> float:
+        """The derivative of the log density by log x."""
+        constants, weights = self.basis(np.array([x]), 1)
+        return float(constants[0] + sum_of_logs * weights[0, 0])
+
 
 class UrnSide:
     """Draws from `number` urns of `parts` colours with x balls each: log Dirichlet-multinomial densities added up.

@@ -18,7 +18,7 @@ from scipy.special import digamma, gammaln
 from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.prior_density import Sizes, gradient
+from bayestopics.hyper.sides import DirichletSide
 from bayestopics.hyper.urns import ENDS, at_ends, check_model, peak
 from bayestopics.jit import kernel
 from bayestopics.lda.state import Prior
@@ -90,7 +90,7 @@ class MeanField:
     def __init__(self, corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> None:
         counts = corpus.counts[corpus.document_lengths > 0]
         self.pairs = (counts.indptr.astype(np.int64), counts.indices.astype(np.int64), counts.data.astype(np.float64))
-        self.sizes = Sizes(counts.shape[0], topics, corpus.term_count)
+        self.sides = DirichletSide(counts.shape[0], topics), DirichletSide(topics, corpus.term_count)
         self.alpha, self.eta = float(prior.alpha), float(prior.eta)  # type: ignore[arg-type]
         lengths = corpus.document_lengths[corpus.document_lengths > 0]
         self.gamma = np.repeat(self.alpha + lengths[:, None] / topics, topics, axis=1)
@@ -116,8 +116,10 @@ class MeanField:
     def update_prior(self) -> None:
         """alpha and eta where E[log nu_h] is largest: it is concave in both, and they do not know each other."""
         sums = (expected_log(self.gamma, axis=1).sum(), expected_log(self.lambda_, axis=0).sum())
-        self.alpha = peak(lambda alpha: float(gradient(self.sizes, alpha, 1.0, *sums)[0]), *ENDS)
-        self.eta = peak(lambda eta: float(gradient(self.sizes, 1.0, eta, *sums)[1]), *ENDS)
+        self.alpha, self.eta = (
+            peak(lambda x, side=side, row=row: side.slope(x, row), *ENDS)  # type: ignore[misc]
+            for side, row in zip(self.sides, sums, strict=True)
+        )
 
     def bound(self, words: float) -> float:
         """The bound of log m(h), given the first sum of it, from `tokens`."""
