@@ -1,0 +1,267 @@
+"""The study of hyperparameters: figures, tables and verdicts from made-up records."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from hyper_records import coverage, functional, named, rivals, score, steps, surface
+from matplotlib import pyplot
+
+from bayestopics.claims import MissingRecords
+from bayestopics.figures import hyper, hyper_tables
+from bayestopics.figures.style import html_table
+from bayestopics.studies import hyper_answers as answers
+
+FILE = Path(__file__).parents[2] / "config/claims.yaml"
+CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
+ANSWERED = ("H1", "H2", "H3", "H4", "H4b", "H5", "H6", "H8", "H9", "T17")
+TRUTHS = {
+    "lda-8-low-low": (0.25, 0.25),
+    "lda-8-high-low": (4.0, 0.25),
+    "lda-8-low-high": (0.25, 4.0),
+    "lda-8-high-high": (4.0, 4.0),
+}
+
+
+def ask(claim: str, *records):
+    numbers = CLAIMS[claim].get("numbers", {})
+    return getattr(answers, f"claim_{claim.lower()}")(named(*records), {}, numbers)
+
+
+def verdict(claim: str, *records) -> str:
+    return ask(claim, *records).verdict
+
+
+@pytest.mark.parametrize("claim", ANSWERED)
+def test_rules_are_the_docstrings(claim):
+    text = " ".join(getattr(answers, f"claim_{claim.lower()}").__doc__.split())
+    assert text == f"{claim}: {CLAIMS[claim]['rule']}."
+    assert CLAIMS[claim]["study"] == "hyperparameters"
+
+
+@pytest.mark.parametrize("claim", ANSWERED)
+def test_no_records_no_answer(claim):
+    with pytest.raises(MissingRecords):
+        ask(claim)
+
+
+# -- verdicts --------------------------------------------------------------------------------------------
+
+
+def test_h1_settles_in_time():
+    assert verdict("H1", *steps(20, settled=18)) == "reproduced"
+    assert "after 18 steps" in ask("H1", *steps(20, settled=18)).ours  # the first that settled
+    assert verdict("H1", *steps(8, settled=8)) == "partly"  # far sooner than the paper says
+    assert verdict("H1", *steps(18, settled=18, on_edge=True)) == "partly"
+    assert verdict("H1", *steps(30)) == "not reproduced"
+    assert verdict("H1", *steps(10)) == "not comparable"
+
+
+def test_h2_functionals_vary_beyond_the_band():
+    def cats(**more):
+        return surface("cats", sampler="augmented", **more)
+
+    assert verdict("H2", cats(functional=functional())) == "reproduced"
+    assert verdict("H2", cats(functional=functional(slope=0.0))) == "not reproduced"
+    assert verdict("H2", cats(functional=functional(), round_trips=1)) == "not comparable"
+    half = functional()
+    flat = half["name"] == "beta 1 and 2 distance"
+    half.loc[flat, ["lower", "hat", "upper"]] = [0.2, 0.3, 0.4]
+    assert verdict("H2", cats(functional=half)) == "partly"
+    one_flat = (cats(functional=functional()), cats(functional=functional(slope=0.0), replicate=1))
+    assert verdict("H2", *one_flat) == "not reproduced"  # every chain must show it
+    with pytest.raises(MissingRecords):
+        ask("H2", cats())
+
+
+@pytest.mark.parametrize(("tilde", "expected"), [(0.05, "reproduced"), (0.0075, "partly"), (0.002, "not reproduced")])
+def test_h3_hat_is_steadier(tilde, expected):
+    two = [surface("cats", sampler="augmented", replicate=n, functional=functional(n, tilde=tilde)) for n in (0, 1)]
+    assert verdict("H3", *two) == expected
+
+
+def test_h3_needs_chains_that_differ_by_their_seeds():
+    two = [surface("cats", sampler=name, functional=functional()) for name in ("augmented", "grouped")]
+    with pytest.raises(MissingRecords):
+        ask("H3", *two)
+    short = [surface("cats", replicate=n, functional=functional(n), round_trips=0) for n in (0, 1)]
+    assert verdict("H3", *short) == "not comparable"
+
+
+def test_h4_wants_the_truth_and_small_errors():
+    def four(factor=1.1, **more):
+        return [surface(name, factor * np.array(h), truth=list(h), topics=8, **more) for name, h in TRUTHS.items()]
+
+    good = ask("H4", *four())
+    assert good.verdict == "reproduced"
+    assert "truth (4, 0.25), paper (4.2, 0.19)" in good.ours
+    assert verdict("H4", *four(1.6)) == "partly"
+    assert verdict("H4", *four(mcse=0.5)) == "partly"
+    assert verdict("H4", *four(1.6, mcse=0.5)) == "not reproduced"
+    assert verdict("H4", *four(on_edge=True)) == "not comparable"
+    with pytest.raises(MissingRecords) as missing:
+        ask("H4", *four()[:2])
+    assert missing.value.names == ["lda-8-low-high", "lda-8-high-high"]
+
+
+def test_h4b_sharper_and_nearer():
+    def grown(deviations, factors, **more):
+        return [
+            surface(name, (0.25 * factor, 0.25), deviation=deviation, truth=[0.25, 0.25], **more)
+            for name, deviation, factor in zip(answers.GROWING, deviations, factors, strict=False)
+        ]
+
+    assert verdict("H4b", *grown((0.2, 0.1, 0.05), (1.2, 1.1, 1.05))) == "reproduced"
+    assert verdict("H4b", *grown((0.2, 0.1), (1.2, 1.1))) == "reproduced"
+    assert verdict("H4b", *grown((0.2, 0.1, 0.15), (1.2, 1.1, 1.05))) == "partly"
+    assert verdict("H4b", *grown((0.2, 0.1, 0.15), (1.1, 1.1, 1.2))) == "not reproduced"
+    assert verdict("H4b", *grown((0.2, 0.1), (1.2, 1.1), regions=False)) == "not comparable"
+    with pytest.raises(MissingRecords):
+        ask("H4b", *grown((0.2,), (1.2,)))
+
+
+def six(*, rival=None, **more):
+    """As in the paper: all rivals come nearer with more documents, none into the ellipse."""
+    records = []
+    for name in answers.SIX:
+        documents = int(name.rpartition("-d")[2])
+        away = {"gibbs": 5 / documents, "doubling": 4 / documents, "variational": 10 / documents + 0.5, "start": 0.4}
+        records.append(surface(name, (0.2, 0.8), chains=10, topics=int(name[4]), truth=[0.2, 0.8], **more))
+        records.append(rivals(name, (0.2, 0.8), **(away | (rival or {}))))
+    return records
+
+
+def test_h5_rivals_miss_the_ellipse():
+    good = ask("H5", *six())
+    assert good.verdict == "reproduced", good.ours
+    assert "(6) yes" in good.ours
+    right = ask("H5", *six(rival={"gibbs": 0.0}))
+    assert right.verdict == "partly"
+    assert "(4) no" in right.ours
+    assert "(6) no" in ask("H5", *six(rival={"doubling": 0.0})).ours
+    assert "(2) no" in ask("H5", *six(rival={"start": 0.0})).ours
+    assert "(1) no" in ask("H5", *six(rival={"variational": 0.1})).ours
+    perfect = six(rival={"gibbs": 0.01, "doubling": 0.0, "variational": 0.0, "start": 0.0}, error=0.05)
+    assert verdict("H5", *perfect) == "not reproduced"
+    assert verdict("H5", *six(regions=False)) == "not comparable"
+    assert verdict("H5", *six(round_trips=2)) == "not comparable"
+    with pytest.raises(MissingRecords):
+        ask("H5", *six()[:4])
+
+
+def test_h6_is_a_comparison():
+    answer = ask("H6", *six())
+    assert answer.verdict == "not comparable"
+    assert "tempering to Gibbs-EM 7, Gibbs-EM to variational EM 50" in answer.ours
+    assert "(paper 16.72, 2.23, 0.04 min)" in answer.ours
+
+
+def nine(news=None, wiki=None):
+    wikipedia = {"griffiths_steyvers": -20.0, "asuncion": -15.0, "gensim": -5.0}
+    return [
+        *(score(name, **(news or {})) for name in answers.NEWSGROUPS),
+        *(score(name, **(wikipedia | (wiki or {}))) for name in answers.WIKIPEDIA),
+    ]
+
+
+def test_h8_scores():
+    assert verdict("H8", *nine()) == "reproduced"
+    assert verdict("H8", *nine(news={"gensim": 0.1})) == "partly"
+    assert verdict("H8", *nine(news={"gibbs_em": 0.5})) == "partly"
+    worst = {"griffiths_steyvers": 1.0, "gibbs_em": 0.5}
+    assert verdict("H8", *nine(news=worst, wiki=worst)) == "not reproduced"
+    assert verdict("H8", *nine(news={"error": np.nan})) == "not comparable"
+    with pytest.raises(MissingRecords):
+        ask("H8", *nine()[:5])
+
+
+def test_h9_samplers_agree():
+    def both(factor, **more):
+        return [
+            surface("cats", (0.2, 0.8), sampler="augmented", **more),
+            surface("cats", (0.2 * factor, 0.8), sampler="grouped", **more),
+            surface("cats", (0.2, 0.8), **more),
+        ]
+
+    assert verdict("H9", *both(1.005)) == "reproduced"
+    assert verdict("H9", *both(1.05)) == "partly"  # near, but beyond Monte Carlo error
+    assert verdict("H9", *both(1.3)) == "not reproduced"
+    assert verdict("H9", *both(1.005, error=0.2)) == "not comparable"
+    assert verdict("H9", *both(1.005, regions=False)) == "not comparable"
+    assert "z alone" in ask("H9", *both(1.005)).ours
+    with pytest.raises(MissingRecords):
+        ask("H9", both(1)[0], both(1)[2])
+
+
+def test_t17_the_papers_h():
+    def two(whales=(0.11, 0.41), birds=(0.11, 0.25), **more):
+        others = surface("birds-of-prey", (0.3, 0.3), topics=8)  # C-9, with another T
+        return [others, surface("whales", whales, topics=5, **more), surface("birds-of-prey", birds, topics=7, **more)]
+
+    assert verdict("T17", *two()) == "reproduced"
+    assert verdict("T17", *two(birds=(0.11, 0.31))) == "partly"
+    assert verdict("T17", *two((0.2, 0.41), (0.11, 0.31))) == "not reproduced"
+    assert verdict("T17", *two(on_edge=True)) == "not comparable"
+    assert "off the surface" in ask("T17", *two(birds=(0.11, 0.5))).ours
+
+
+# -- figures and tables ------------------------------------------------------------------------------------
+
+CATS = [surface("cats", sampler="augmented", replicate=n, functional=functional(n)) for n in (0, 1)]
+FULL = [
+    surface("x", truth=[0.2, 0.7], paper=[0.21, 0.8]),
+    surface("x", (0.201, 0.8), replicate=1),
+    surface("x", (0.2, 0.81), sampler="augmented"),
+]
+MINIMAL = surface("x", regions=False, deviation=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("draw", "records"),
+    [
+        (hyper.draw_surface, FULL),
+        (hyper.draw_surface, [MINIMAL]),
+        (hyper.draw_functionals, CATS),
+        (hyper.draw_hat_tilde, CATS),
+        (hyper.draw_rivals, six()[:8]),  # the last row is not full
+        (hyper.draw_rivals, [MINIMAL, rivals("x")]),
+        (hyper.draw_rivals, [surface("tiny-lda", deviation=1.5), rivals("tiny-lda")]),  # a region that reaches zero
+        (hyper.draw_grid, steps(18, settled=18)),
+        (hyper.draw_grid, steps(1)),
+    ],
+)
+def test_figures(draw, records):
+    figure = draw(records, "smoke")
+    figure.canvas.draw()
+    assert any(text.get_text() == "scale: smoke" for text in figure.texts)
+    pyplot.close(figure)
+
+
+def test_estimates_table():
+    table = hyper_tables.estimates_table([*FULL, MINIMAL])
+    assert table.loc[0, ["truth_eta", "paper_alpha"]].tolist() == [0.7, 0.21]
+    assert table.loc[0, "alpha_error"] == pytest.approx(0.005 * 0.2)
+    assert table.loc[0, "eta_deviation"] == pytest.approx(0.1 * 0.8)
+    assert np.isnan(table.loc[3, "alpha_error"])
+    html_table(table, "title")
+
+
+def test_scores_table_has_the_papers_ratios():
+    table = hyper_tables.scores_table([score("cats", gensim=-3.0), score("x")]).set_index("corpus")
+    assert table.loc["cats", "gensim"] == pytest.approx(np.exp(-3))
+    assert table.loc["cats", "gensim_paper"] == 7.31e-3
+    assert table.loc["cats", "griffiths-steyvers_paper"] == 6.57e-8
+    assert table.loc["cats", "gensim_log_error"] == pytest.approx(0.05 * np.sqrt(2))
+    assert np.isnan(table.loc["x", "gensim_paper"])
+
+
+def test_times_and_coverage_tables():
+    times = hyper_tables.times_table(six()).set_index("corpus")
+    assert times.loc["lda-8-d40", "gibbs-em_paper_minutes"] == 6.08
+    assert times.loc["lda-8-d40", "tempering_to_gibbs-em"] == 7.0
+    covers = hyper_tables.coverage_table([coverage(18, 20)])
+    assert covers["covered"].tolist() == [0.9, 0.9]
+    assert (covers["from"] < 0.9).all()
+    assert (covers["to"] > 0.95).all()
+    assert hyper_tables.coverage_table([coverage(20, 20)])["to"].tolist() == [1.0, 1.0]
