@@ -19,12 +19,12 @@ from bayestopics.nonparametric.split_merge import CHOICES
 from bayestopics.nonparametric.top_level import draw_weights
 
 FALSE_ALARM = 1e-6  # of one check, over seeds; there are about thirty
-LEAST_EXPECTED = 400  # visits: rarer partitions are pooled
-ITERATIONS = 40_000
-# a word three times in a document, one twice, words in common, an empty document
-FIVE, SEVEN = ([[0, 0, 1], [1, 2], []], 3), ([[0, 0, 0, 1], [0, 1, 1]], 2)
+LEAST_EXPECTED = 150  # visits: rarer partitions are pooled
+ITERATIONS, MOVES, CONTROLS = 12_000, 8_000, 6_000  # of samplers, with split-merge, and of negative controls
+# a word three times in a document, one twice, words in common, an empty document; and a corpus of one block
+FIVE, SEVEN, BLOCK = ([[0, 0, 1], [1, 2], []], 3), ([[0, 0, 0, 1], [0, 1, 1]], 2), ([[0, 0, 0, 0, 0, 0]], 2)
 PRIORS = [HdpPrior(1.0, 1.0, 0.3), HdpPrior(0.4, 2.5, 0.2), HdpPrior(3.0, 0.5, 1.0)]
-CASES = [(FIVE, prior) for prior in PRIORS] + [(SEVEN, PRIORS[1])]
+CASES = [(FIVE, prior) for prior in PRIORS] + [(SEVEN, PRIORS[1]), (BLOCK, HdpPrior(3.0, 5.0, 1.0))]
 NAMES = [f"{sum(map(len, documents))} tokens, {prior}" for (documents, _), prior in CASES]
 every_case = pytest.mark.parametrize(("corpus", "prior"), CASES, ids=NAMES)
 
@@ -38,7 +38,9 @@ def exact_posterior(case: int) -> hdp_oracle.Posterior:
     return hdp_oracle.posterior(oracle.tiny_corpus(*corpus), prior)
 
 
-def check_stationary(corpus: Documents, prior: HdpPrior, step: Step, seed: int, expect: HdpPrior | None = None) -> None:
+def check_stationary(
+    corpus: Documents, prior: HdpPrior, step: Step, seed: int, iterations: int, expect: HdpPrior | None = None
+) -> None:
     """Shares of partitions and of K, and means of beta_u and sum_k beta_k^2, within batch-means errors.
 
     Student t with sqrt(n) - 1 degrees of freedom, Bonferroni over all of them.
@@ -46,7 +48,7 @@ def check_stationary(corpus: Documents, prior: HdpPrior, step: Step, seed: int, 
     tiny, rng = oracle.tiny_corpus(*corpus), np.random.default_rng(seed)
     exact = exact_posterior(CASES.index((corpus, expect or prior)))
     state, z, moments = random_start(tiny, prior, 2, rng), [], []
-    for _ in range(ITERATIONS):
+    for _ in range(iterations):
         state = step(state, rng)
         beta = state.beta
         z.append(state.assignments.copy())
@@ -55,7 +57,7 @@ def check_stationary(corpus: Documents, prior: HdpPrior, step: Step, seed: int, 
     columns = np.column_stack([columns, moments])
     expected = np.array([*expected, exact.beta_unseen, exact.beta_squares])
     statistic = (columns.mean(axis=0) - expected) / mcse(columns)
-    p_values = 2 * student.sf(np.abs(statistic), np.sqrt(ITERATIONS) - 1)
+    p_values = 2 * student.sf(np.abs(statistic), np.sqrt(iterations) - 1)
     assert p_values.min() * len(p_values) > FALSE_ALARM, f"largest |t| is {np.abs(statistic).max():.1f}"
 
 
@@ -106,23 +108,23 @@ def test_the_density_with_beta_integrates_to_that_of_the_tables() -> None:
 
 @every_case
 def test_gibbs_has_the_exact_posterior(corpus: Documents, prior: HdpPrior) -> None:
-    check_stationary(corpus, prior, hdp_gibbs.sweep, seed=1)
+    check_stationary(corpus, prior, hdp_gibbs.sweep, 1, ITERATIONS)
 
 
 @every_case
 def test_blocked_gibbs_has_the_exact_posterior(corpus: Documents, prior: HdpPrior) -> None:
-    check_stationary(corpus, prior, hdp_blocked.sweep, seed=2)
+    check_stationary(corpus, prior, hdp_blocked.sweep, 2, ITERATIONS)
 
 
-@every_case
+@pytest.mark.parametrize(("corpus", "prior"), CASES[:4], ids=NAMES[:4])
 @pytest.mark.parametrize("choice", CHOICES)
 def test_split_merge_alone_has_the_exact_posterior(corpus: Documents, prior: HdpPrior, choice: str) -> None:
-    check_stationary(corpus, prior, moves_only(choice), seed=3)
+    check_stationary(corpus, prior, moves_only(choice), 3, MOVES)
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_split_merge_between_sweeps_has_the_exact_posterior(choice: str) -> None:
-    check_stationary(SEVEN, PRIORS[1], moves_after_sweeps(choice), seed=4)
+    check_stationary(SEVEN, PRIORS[1], moves_after_sweeps(choice), 4, MOVES)
 
 
 # -- negative controls: the same check refuses what is wrong -------------------------------------------
@@ -131,7 +133,7 @@ def test_split_merge_between_sweeps_has_the_exact_posterior(choice: str) -> None
 @pytest.mark.parametrize("step", [hdp_gibbs.sweep, hdp_blocked.sweep], ids=["gibbs", "blocked"])
 def test_another_prior_is_refused(step: Step) -> None:
     with pytest.raises(AssertionError, match="largest"):
-        check_stationary(FIVE, HdpPrior(1.25, 1.0, 0.3), step, seed=5, expect=PRIORS[0])
+        check_stationary(FIVE, HdpPrior(1.25, 1.0, 0.3), step, 5, ITERATIONS, expect=PRIORS[0])
 
 
 FAULTS = {
@@ -153,7 +155,7 @@ def test_a_ratio_without_one_of_its_factors_is_refused(fault: str, monkeypatch: 
     right = split_merge.split_log_ratio
     monkeypatch.setattr(split_merge, "split_log_ratio", lambda *path: right(*path) + FAULTS[fault](*path))
     with pytest.raises(AssertionError, match="largest"):
-        check_stationary(FIVE, PRIORS[1], moves_only("uniform"), seed=6)
+        check_stationary(*CASES[-1], moves_only("uniform"), 6, CONTROLS)
 
 
 def test_the_rule_of_the_paper_is_refused() -> None:
@@ -161,4 +163,4 @@ def test_the_rule_of_the_paper_is_refused() -> None:
         return split_merge.split_merge(hdp_gibbs.sweep(state, rng), rng, "paper", "uniform")[0]
 
     with pytest.raises(AssertionError, match="largest"):
-        check_stationary(FIVE, PRIORS[0], step, seed=7)
+        check_stationary(FIVE, PRIORS[0], step, 7, CONTROLS)

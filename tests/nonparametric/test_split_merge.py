@@ -57,27 +57,19 @@ def test_a_split_and_its_reverse_merge_multiply_to_one(
     prior: HdpPrior, choice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An accepted split is proposed backwards: the same topics, seeds and order."""
-    rng, seen = np.random.default_rng(2), 0
+    rng, seen, kept = np.random.default_rng(2), 0, []
+    original = module.place
+    monkeypatch.setattr(module, "place", lambda *path: kept.append(original(*path)) or kept[-1])
     while seen < 100:
         _, state = random_state(rng, prior)
-        kept: list[tuple[module.Selection, module.Halves, bool]] = []
-
-        def keep(state: HdpState, selection: module.Selection, split: bool, rng: np.random.Generator) -> module.Halves:
-            kept.append((selection, original(state, selection, split, rng), split))  # noqa: B023
-            return kept[-1][1]  # noqa: B023
-
-        original = module._halves
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "_halves", keep)
-            state, move = split_merge(state, rng, choice=choice)
+        state, move = split_merge(state, rng, choice=choice)
         if not (move.split and move.accepted):
             continue
         seen += 1
-        selection, halves, _ = kept[0]
-        second = int(state.assignments[selection.seeds[1]])
-        pair = state.alpha[[selection.first, second]]
-        side = (state.assignments[halves.tokens] == second).astype(np.int8)
-        again = place(state, halves.tokens, side, pair.sum() / 2, None)
+        tokens = kept[-1].tokens
+        first, second = state.assignments[tokens[:2]]
+        pair, side = state.alpha[[first, second]], (state.assignments[tokens] == second).astype(np.int8)
+        again = original(state, tokens, side, pair.sum() / 2, None)
         back = split_log_ratio(state, again, pair.sum(), pair[0] / pair.sum(), state.topics - 1, choice)
         assert_allclose(move.log_ratio - back, 0.0, atol=1e-10)
 

@@ -5,8 +5,8 @@ open within a block. Take the block out: topics that only it had join the unseen
 picks, and restrict the block to the seen topics and the first CANDIDATES of that order. The order does not depend on
 which of them the block has, so this is Gibbs on an extended state: given the order, the topics that the block has
 must be among the first (else it stays as it is), and new assignments are drawn among them. The order given the
-state: a topic of the block is next in proportion to its weight, or a topic that nobody has, with weight beta_u; that one
-is a Beta(1, gamma) share of beta_u, because size-biased picks of a Dirichlet process are its stick-breaking.
+state: a topic of the block is next in proportion to its weight, or a topic that nobody has, with weight beta_u; the
+latter is a Beta(1, gamma) share of beta_u, because size-biased picks of a Dirichlet process are its stick-breaking.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from bayestopics.lda.block import add_block, block_end, largest_block, settle, w
 from bayestopics.lda.blocked_backward import _backward, _forward
 from bayestopics.lda.state import unsigned
 from bayestopics.lda.uniforms import new_words, uniform
+from bayestopics.nonparametric import hdp_gibbs
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.hdp_gibbs import break_stick, free_label, model, through, visit_tokens
 from bayestopics.nonparametric.hdp_state import SPARE, HdpState
 from bayestopics.nonparametric.top_level import draw_weights
 
 CANDIDATES = 4  # unseen topics that a block may open; any number is exact. No more than SPARE
+# Sweeps that go token by token: a block with more than CANDIDATES topics of its own would stay as it is for ever, and
+# where gamma is far above CANDIDATES the first few unseen topics weigh too little.
+PLAIN_SWEEPS = 1 / 16
 assert CANDIDATES <= SPARE
 
 
@@ -33,12 +37,15 @@ def sweep(state: HdpState, rng: np.random.Generator, resample: ConcentrationPrio
 
 
 def draw_assignments(state: HdpState, rng: np.random.Generator) -> HdpState:
-    tokens, documents, terms, starts = state.by_block
-    data, words = unsigned(documents, terms), new_words(rng)
+    if rng.random() < PLAIN_SWEEPS:
+        return hdp_gibbs.draw_assignments(state, rng)
+    tokens, *data, starts = state.by_block
+    documents, terms = unsigned(*data)
+    words = new_words(rng)
 
     def visit(state: HdpState, start: int) -> int:
         assignments = state.assignments[tokens]
-        reached = _sweep(start, *data, *model(state), assignments.view(np.uint32), words, starts)
+        reached = _sweep(start, documents, terms, *model(state), assignments.view(np.uint32), words, starts)
         state.assignments[tokens] = assignments
         return reached
 

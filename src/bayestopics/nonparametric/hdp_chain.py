@@ -9,7 +9,8 @@ import numpy as np
 from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.nonparametric import hdp_blocked, hdp_gibbs as plain
+from bayestopics.nonparametric import hdp_blocked
+from bayestopics.nonparametric import hdp_gibbs as plain
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start
 from bayestopics.nonparametric.split_merge import Move, check, split_merge
@@ -78,8 +79,8 @@ def hdp_gibbs(
         if i >= 0:
             counts = tally(made, split=True), tally(made, split=False)
             rows.append((state.topics, log_joint(state), *counts, (state.gamma, state.concentration)))
-    columns = (np.array(column) for column in zip(*rows, strict=True))
-    return HdpChain(*columns, last=state, seconds=seconds)
+    number, joint, splits, merges, concentrations = (np.array(column) for column in zip(*rows, strict=True))
+    return HdpChain(number, joint, splits, merges, concentrations, state, seconds)
 
 
 def tally(moves: list[Move], split: bool) -> tuple[int, int]:

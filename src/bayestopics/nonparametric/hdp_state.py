@@ -85,7 +85,7 @@ class HdpState(State):
 def from_assignments(corpus: Corpus, prior: HdpPrior, assignments: np.ndarray, beta: np.ndarray) -> HdpState:
     """Topics 0 .. K - 1, each with a token at least; beta is (beta_1 .. beta_K, beta_u)."""
     assignments, topics = np.array(assignments, dtype=np.int32), len(beta) - 1
-    if assignments.shape != corpus.terms.shape or np.any(np.unique(assignments) != np.arange(topics)):
+    if assignments.shape != corpus.terms.shape or not np.array_equal(np.unique(assignments), np.arange(topics)):
         raise ValueError("assignments must be a topic for each token, and beta one more than there are topics")
     alpha = prior.concentration * np.maximum(beta, SMALLEST_WEIGHT)
     counts = count(corpus, topics, assignments)

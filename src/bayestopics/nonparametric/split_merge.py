@@ -4,8 +4,8 @@ A split takes the tokens of one topic apart: two seeds start the halves, and in 
 half s with probability proportional to (n_ds + a beta_k / 2) (m_sv + eta) / (m_s + V eta), over the tokens placed so
 far. A merge undoes that. Two variants accept it:
 - `exact`: Metropolis-Hastings. beta_k is split in a random proportion; the choice of topics and seeds, the
-  allocation, the proportion's density and its Jacobian are all in the ratio. The order of the tokens is drawn alike both
-  ways, and cancels.
+  allocation, the proportion's density and its Jacobian are all in the ratio. The order of the tokens is drawn alike
+  both ways, and cancels.
 - `paper`: beta is drawn anew from its conditional, and the ratio is p(w, z' | beta') / p(w, z | beta) over the
   probability of the allocation. It leaves out all the rest, so that its stationary law is not the posterior.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Move(NamedTuple):
 class Selection(NamedTuple):
     first: int  # the topic to split, or the first to merge
     second: int  # the same, or the second to merge
-    seeds: tuple[int, int]  # a token of each half
+    seeds: tuple[int, int] | None = None  # a token of each half, in this order; None: to be drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,7 @@ def split_merge(
         return _paper_move(state, selection, halves, split, rng)
     whole = state.alpha[selection.first] if split else state.alpha[[selection.first, selection.second]].sum()
     topics = state.topics - (not split)  # before the split
-    if split:
-        share = rng.beta(*tables_expected(halves, whole / 2))
-    else:
-        share = state.alpha[selection.first] / whole
+    share = rng.beta(*tables_expected(halves, whole / 2)) if split else state.alpha[selection.first] / whole
     log_ratio = split_log_ratio(state, halves, whole, share, topics, choice) * (1 if split else -1)
     accepted = bool(np.log1p(-rng.random()) < log_ratio)
     if accepted:
@@ -91,28 +88,27 @@ def check(variant: str, choice: str) -> None:
 
 
 def _select_uniform(state: HdpState, rng: np.random.Generator) -> tuple[bool, Selection | None]:
-    """A split or a merge, with equal chance even where it is impossible; a topic, or an ordered pair; a seed a half."""
+    """A split or a merge, with equal chance even where it is impossible; of any topic, or any ordered pair."""
     split, active = bool(rng.random() < 0.5), state.active
+    first, second = _two(len(active), rng) if len(active) > 1 else (0, 0)
     if split:
-        topic = int(rng.choice(active))
-        if state.topic_total[topic] < 2:
-            return split, None
-        first, second = rng.choice(np.flatnonzero(state.assignments == topic), 2, replace=False)
-        return split, Selection(topic, topic, (int(first), int(second)))
-    if len(active) < 2:
-        return split, None
-    pair = rng.choice(active, 2, replace=False)
-    first, second = (int(rng.choice(np.flatnonzero(state.assignments == topic))) for topic in pair)
-    return split, Selection(int(pair[0]), int(pair[1]), (first, second))
+        return split, Selection(active[first], active[first]) if state.topic_total[active[first]] > 1 else None
+    return split, Selection(active[first], active[second]) if len(active) > 1 else None
 
 
 def _select_words(state: HdpState, rng: np.random.Generator) -> tuple[bool, Selection | None]:
     """Two different tokens; their topics say which move it is."""
     if len(state.assignments) < 2:
         return True, None
-    first, second = (int(token) for token in rng.choice(len(state.assignments), 2, replace=False))
-    topics = int(state.assignments[first]), int(state.assignments[second])
-    return topics[0] == topics[1], Selection(*topics, (first, second))
+    seeds = _two(len(state.assignments), rng)
+    first, second = state.assignments[list(seeds)]
+    return bool(first == second), Selection(first, second, seeds)
+
+
+def _two(size: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Two different numbers of 0 .. size - 1, in random order."""
+    first, second = int(rng.integers(size)), int(rng.integers(size - 1))
+    return first, second + (second >= first)
 
 
 def log_selection(halves: Halves, topics: int, choice: str) -> float:
@@ -135,13 +131,41 @@ def log_selection(halves: Halves, topics: int, choice: str) -> float:
 def _halves(state: HdpState, selection: Selection, split: bool, rng: np.random.Generator) -> Halves:
     """Place the tokens in random order: by drawing (a split), or where they are (a merge)."""
     first, second, seeds = selection
-    members = (state.assignments == first) | (state.assignments == second)
-    members[list(seeds)] = False
-    tokens = np.concatenate((seeds, rng.permutation(np.flatnonzero(members))))
+    size = state.topic_total[first] + (0 if split else state.topic_total[second])
+    tokens = _members(state.assignments, first, second, size)
+    if seeds is not None:
+        places = np.searchsorted(tokens, seeds)
+    elif split:
+        places = np.array(_two(len(tokens), rng))
+    else:
+        parts = [np.flatnonzero(state.assignments[tokens] == topic) for topic in (first, second)]
+        places = np.array([part[rng.integers(len(part))] for part in parts])
+    _shuffle(tokens, places[0], places[1], new_words(rng))
     side = np.zeros(len(tokens), np.int8) if split else (state.assignments[tokens] == second).astype(np.int8)
     side[:2] = 0, 1
     prior = state.alpha[first] / 2 if split else (state.alpha[first] + state.alpha[second]) / 2
     return place(state, tokens, side, prior, rng if split else None)
+
+
+@kernel
+def _members(assignments: np.ndarray, first: int, second: int, size: int) -> np.ndarray:
+    """The tokens of two topics, which may be the same; `size` of them."""
+    tokens, found = np.empty(size + 1, np.int64), 0
+    for i in range(len(assignments)):
+        tokens[found] = i  # without a branch: most tokens are overwritten by the next
+        found += (assignments[i] == first) | (assignments[i] == second)
+    return tokens[:size]
+
+
+@kernel
+def _shuffle(tokens: np.ndarray, first: int, second: int, words: np.ndarray) -> None:
+    """Bring these two to the front, and the others behind them into random order."""
+    tokens[0], tokens[first] = tokens[first], tokens[0]
+    second = first if second == 0 else second
+    tokens[1], tokens[second] = tokens[second], tokens[1]
+    for i in range(len(tokens) - 1, 2, -1):
+        j = 2 + int(uniform(words) * (i - 1))
+        tokens[i], tokens[j] = tokens[j], tokens[i]
 
 
 def place(
@@ -285,15 +309,16 @@ def _paper_move(
 def _make(state: HdpState, selection: Selection, halves: Halves, split: bool, share: float) -> int:
     """Split a topic, giving `share` of its weight to the first half, or merge two; returns the second half's label."""
     first, second = selection.first, selection.second
+    of_halves = (halves.in_document, halves.in_term, halves.total)
     if split:
         if second == first:
             second = int(np.flatnonzero(state.topic_total == 0)[0])
         whole = state.alpha[first]
         state.alpha[first], state.alpha[second] = whole * share, whole * (1 - share)
-        counts = [(half[..., 0], half[..., 1]) for half in (halves.in_document, halves.in_term, halves.total)]
+        counts: list[tuple[Any, Any]] = [(half[..., 0], half[..., 1]) for half in of_halves]
     else:
         state.alpha[first], state.alpha[second] = state.alpha[first] + state.alpha[second], 0.0
-        counts = [(half.sum(axis=-1), 0) for half in (halves.in_document, halves.in_term, halves.total)]
+        counts = [(half.sum(axis=-1), 0) for half in of_halves]
     for array, (zero, one) in zip((state.document_topic, state.term_topic, state.topic_total), counts, strict=True):
         array[..., first], array[..., second] = zero, one
     state.assignments[halves.tokens[halves.side == 1]] = second if split else first
