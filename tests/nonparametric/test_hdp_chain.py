@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from types import ModuleType
 
@@ -217,3 +218,18 @@ def test_impossible_chains_are_refused() -> None:
             run(moderate(), **({"sweeps": 2, "rng": np.random.default_rng(13)} | options))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="nothing to do"):
         run(moderate(), sweeps=0, rng=np.random.default_rng(14))
+
+
+# Tells that something changed, not that it is wrong: (sha256 of the assignments, log joint) after eight sweeps.
+FINGERPRINTS = {
+    ("plain", "exact", "uniform"): ("af3ddfbd7e331036", -928.593967084),
+    ("blocked", "exact", "words"): ("725e47d53b5d2ee7", -669.918314925),
+    ("plain", "paper", "uniform"): ("6bf699f6b7d28261", -625.405265311),
+}
+
+
+@pytest.mark.parametrize(("sampler", "variant", "choice"), FINGERPRINTS)
+def test_fingerprint(sampler: str, variant: str, choice: str) -> None:
+    chain = short(sampler=sampler, variant=variant, choice=choice)
+    digest = hashlib.sha256(chain.last.assignments.astype("<i4").tobytes()).hexdigest()[:16]
+    assert (digest, round(chain.log_joint[-1], 9)) == FINGERPRINTS[sampler, variant, choice]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayestopics.jit import kernel
+from bayestopics.lda.state import unsigned
 from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
 from bayestopics.nonparametric.hdp_state import HdpState, fitted, log_documents, log_rising
 from bayestopics.nonparametric.top_level import draw_weights
@@ -31,7 +32,8 @@ CHOICES = ("uniform", "words")
 class Move(NamedTuple):
     split: bool  # or a merge
     accepted: bool
-    log_ratio: float  # accepted with probability min(1, exp(log_ratio)); -inf if there was nothing to split or merge
+    log_ratio: float  # accepted with probability min(1, exp(log_ratio)); an upper bound where that was enough to
+    # reject it, and -inf if there was nothing to split or merge
 
 
 class Selection(NamedTuple):
@@ -65,17 +67,42 @@ def split_merge(
     split, selection = (_select_words if choice == "words" else _select_uniform)(state, rng)
     if selection is None:
         return state, Move(split, False, -math.inf)
-    halves = _halves(state, selection, split, rng)
     if variant == "paper":
-        return _paper_move(state, selection, halves, split, rng)
-    whole = state.alpha[selection.first] if split else state.alpha[[selection.first, selection.second]].sum()
-    topics = state.topics - (not split)  # before the split
-    share = rng.beta(*tables_expected(halves, whole / 2)) if split else state.alpha[selection.first] / whole
-    log_ratio = split_log_ratio(state, halves, whole, share, topics, choice) * (1 if split else -1)
+        move = _paper_move(state, selection, split, rng)
+    elif split:
+        move = _split(state, selection, choice, rng)
+    else:
+        move = _merge(state, selection, choice, rng)
+    return state, move
+
+
+def _split(state: HdpState, selection: Selection, choice: str, rng: np.random.Generator) -> Move:
+    halves, whole = _halves(state, selection, True, rng), float(state.alpha[selection.first])
+    share = rng.beta(*tables_expected(halves, whole / 2))
+    log_ratio = split_log_ratio(state, halves, whole, share, state.topics, choice)
     accepted = bool(np.log1p(-rng.random()) < log_ratio)
     if accepted:
-        _make(state, selection, halves, split, share)
-    return state, Move(split, accepted, float(log_ratio))
+        _make(state, selection, halves, True, share)
+    return Move(True, accepted, log_ratio)
+
+
+def _merge(state: HdpState, selection: Selection, choice: str, rng: np.random.Generator) -> Move:
+    """The allocation can only lower the ratio: most merges are rejected without it, from the counts alone."""
+    pair = [selection.first, selection.second]
+    counts = (state.document_topic[:, pair], state.term_topic[:, pair], state.topic_total[pair])
+    unplaced = Halves(np.empty(0, np.int64), np.empty(0, np.int8), *counts, log_allocation=0.0)
+    whole = float(state.alpha[pair].sum())
+    share = float(state.alpha[pair[0]]) / whole
+    bound = -split_log_ratio(state, unplaced, whole, share, state.topics - 1, choice)
+    log_uniform = np.log1p(-rng.random())
+    if log_uniform >= bound:
+        return Move(False, False, bound)
+    halves = _halves(state, selection, False, rng)
+    log_ratio = bound + halves.log_allocation
+    accepted = bool(log_uniform < log_ratio)
+    if accepted:
+        _make(state, selection, halves, False, share)
+    return Move(False, accepted, log_ratio)
 
 
 def check(variant: str, choice: str) -> None:
@@ -119,9 +146,9 @@ def log_selection(halves: Halves, topics: int, choice: str) -> float:
     """
     if choice == "words":
         return 0.0
-    size = len(halves.tokens)
-    split = topics * size * (size - 1.0)
-    merge = (topics + 1.0) * topics * float(halves.total[0]) * float(halves.total[1])
+    first, second = map(float, halves.total)
+    split = topics * (first + second) * (first + second - 1.0)
+    merge = (topics + 1.0) * topics * first * second
     return math.log(split) - math.log(merge)
 
 
@@ -176,7 +203,8 @@ def place(
     in_term = np.zeros((len(state.term_topic), 2), np.int32)
     total = np.zeros(2, np.int64)
     words = NO_WORDS if rng is None else new_words(rng)
-    data = (state.documents, state.terms, float(prior), state.eta, state.total_eta)
+    documents, terms = unsigned(state.documents, state.terms)
+    data = (documents, terms, float(prior), state.eta, state.total_eta)
     log_allocation = _allocate(tokens, side, rng is not None, *data, in_document, in_term, total, words)
     return Halves(tokens, side, in_document, in_term, total, log_allocation)
 
@@ -287,10 +315,9 @@ def _log_counts_ratio(
     return result
 
 
-def _paper_move(
-    state: HdpState, selection: Selection, halves: Halves, split: bool, rng: np.random.Generator
-) -> tuple[HdpState, Move]:
+def _paper_move(state: HdpState, selection: Selection, split: bool, rng: np.random.Generator) -> Move:
     """The paper's rule: make the move, redraw all of beta, and go back if it is rejected."""
+    halves = _halves(state, selection, split, rng)
     before = log_documents(state), state.alpha.copy(), state.alpha_new.copy()
     label = _make(state, selection, halves, split, 0.5)
     draw_weights(state, rng)
@@ -298,9 +325,9 @@ def _paper_move(
     log_ratio = log_documents(state) - before[0] + (log_words - halves.log_allocation) * (1 if split else -1)
     accepted = bool(np.log1p(-rng.random()) < log_ratio)
     if not accepted:
-        _make(state, Selection(selection.first, label, selection.seeds), halves, not split, 0.5)
+        _make(state, Selection(selection.first, label), halves, not split, 0.5)
         state.alpha[:], state.alpha_new[:] = before[1:]
-    return state, Move(split, accepted, float(log_ratio))
+    return Move(split, accepted, log_ratio)
 
 
 # -- making a move ----------------------------------------------------------------------------------
