@@ -155,15 +155,22 @@ def log_documents(state: HdpState) -> float:
     return float(_log_documents(state.document_topic, state.alpha))
 
 
+SHORT = 16  # factors that are multiplied; beyond, log-gammas are quicker
+
+
 @kernel
-def log_rising(start: float, count: int) -> float:
-    """log of start (start + 1) .. (start + count - 1) = G(start + count) / G(start)."""
-    if count > 16:  # beyond, log-gammas are quicker
-        return math.lgamma(start + count) - math.lgamma(start)
+def rising(start: float, count: int) -> float:
+    """start (start + 1) .. (start + count - 1), for a short count."""
     product = 1.0
     for i in range(count):
         product *= start + i
-    return math.log(product)
+    return product
+
+
+@kernel
+def log_rising(start: float, count: int) -> float:
+    """log G(start + count) / G(start)."""
+    return math.log(rising(start, count)) if count <= SHORT else math.lgamma(start + count) - math.lgamma(start)
 
 
 @kernel
@@ -177,9 +184,15 @@ def log_rising_all(counts: np.ndarray, start: float) -> float:
 @kernel
 def _log_documents(document_topic: np.ndarray, alpha: np.ndarray) -> float:
     documents, labels = document_topic.shape
-    total = 0.0
+    total, product = 0.0, 1.0  # the log of the product is taken only before it leaves the range of doubles
     for d in range(documents):
         for t in range(labels):
-            if document_topic[d, t] > 0:
-                total += log_rising(alpha[t], document_topic[d, t])
-    return total
+            n = document_topic[d, t]
+            if n > SHORT:
+                total += log_rising(alpha[t], n)
+            elif n > 0:
+                product *= rising(alpha[t], n)
+                if not 1e-100 < product < 1e100:
+                    total += math.log(product)
+                    product = 1.0
+    return total + math.log(product)

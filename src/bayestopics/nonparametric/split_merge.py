@@ -21,7 +21,7 @@ import numpy as np
 from bayestopics.jit import kernel
 from bayestopics.lda.state import unsigned
 from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
-from bayestopics.nonparametric.hdp_state import HdpState, fitted, log_documents, log_rising
+from bayestopics.nonparametric.hdp_state import SHORT, HdpState, fitted, log_documents, log_rising, rising
 from bayestopics.nonparametric.top_level import draw_weights
 from bayestopics.problems import InputError
 
@@ -284,15 +284,21 @@ def _log_beta_density(x: float, a: float, b: float) -> float:
 
 
 @kernel
+def _log_rising_ratio(first: float, zero: int, second: float, one: int, whole: float) -> float:
+    """log of rising(first, zero) rising(second, one) / rising(whole, zero + one)."""
+    if zero + one <= SHORT:
+        return math.log(rising(first, zero) * rising(second, one) / rising(whole, zero + one))
+    return log_rising(first, zero) + log_rising(second, one) - log_rising(whole, zero + one)
+
+
+@kernel
 def _log_words_ratio(in_term: np.ndarray, total: np.ndarray, eta: float, total_eta: float) -> float:
     """log of p(w | split) / p(w | one topic)."""
-    result = (
-        log_rising(total_eta, total[0] + total[1]) - log_rising(total_eta, total[0]) - log_rising(total_eta, total[1])
-    )
+    result = -_log_rising_ratio(total_eta, total[0], total_eta, total[1], total_eta)
     for v in range(len(in_term)):
         zero, one = in_term[v]
         if zero > 0 and one > 0:  # else it is the same topic's count
-            result += log_rising(eta, zero) + log_rising(eta, one) - log_rising(eta, zero + one)
+            result += _log_rising_ratio(eta, zero, eta, one, eta)
     return result
 
 
@@ -311,7 +317,7 @@ def _log_counts_ratio(
     for d in range(len(in_document)):
         zero, one = in_document[d]
         if zero + one > 0:
-            result += log_rising(first, zero) + log_rising(second, one) - log_rising(first + second, zero + one)
+            result += _log_rising_ratio(first, zero, second, one, first + second)
     return result
 
 

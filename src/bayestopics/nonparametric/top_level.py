@@ -13,7 +13,7 @@ from bayestopics.nonparametric.concentrations import ConcentrationPriors, draw_c
 if TYPE_CHECKING:
     from bayestopics.nonparametric.hdp_state import HdpState
 
-SMALLEST_WEIGHT = 1e-280  # of beta, so that its log and its products with concentrations stay finite
+SMALLEST_WEIGHT = 1e-150  # of beta, so that its products with concentrations and counts stay within doubles
 
 
 def draw_weights(state: HdpState, rng: np.random.Generator, resample: ConcentrationPriors | None = None) -> HdpState:
