@@ -24,7 +24,8 @@ ITERATIONS, MOVES, CONTROLS = 8_000, 6_000, 5_000  # of samplers, with split-mer
 # a word three times in a document, one twice, words in common, an empty document; and a corpus of one block
 FIVE, SEVEN, BLOCK = ([[0, 0, 1], [1, 2], []], 3), ([[0, 0, 0, 1], [0, 1, 1]], 2), ([[0, 0, 0, 0, 0, 0]], 2)
 PRIORS = [HdpPrior(1.0, 1.0, 0.3), HdpPrior(0.4, 2.5, 0.2), HdpPrior(3.0, 0.5, 1.0)]
-PRIORS += [HdpPrior(0.5, 30.0, 0.5), HdpPrior(3.0, 5.0, 1.0)]
+# gamma of the last: blocks with more than a few topics of their own hardly move, and batch means would not see it
+PRIORS += [HdpPrior(0.5, 30.0, 0.5), HdpPrior(1.0, 2.0, 1.0)]
 CASES = list(zip([FIVE, FIVE, FIVE, SEVEN, BLOCK], PRIORS, strict=True))
 NAMES = [f"{sum(map(len, documents))} tokens, {prior}" for (documents, _), prior in CASES]
 every_case = pytest.mark.parametrize(("corpus", "prior"), CASES, ids=NAMES)
