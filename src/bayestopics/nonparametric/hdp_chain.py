@@ -1,0 +1,89 @@
+"""A chain of an HDP sampler: Gibbs sweeps, plain or blocked, with split-merge moves after each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.nonparametric import hdp_blocked
+from bayestopics.nonparametric import hdp_gibbs as plain
+from bayestopics.nonparametric.concentrations import ConcentrationPriors
+from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start
+from bayestopics.nonparametric.split_merge import Move, check, split_merge
+from bayestopics.problems import InputError
+
+SAMPLERS = {"plain": plain, "blocked": hdp_blocked}
+
+
+@dataclass(frozen=True, eq=False)
+class HdpChain:
+    """A row a kept sweep."""
+
+    topics: np.ndarray  # int64[n]: K
+    log_joint: np.ndarray  # float64[n]: log p(w, partition, beta), see `hdp_state.log_joint`
+    splits: np.ndarray  # int64[n, 2]: proposed and accepted
+    merges: np.ndarray  # int64[n, 2]: the same
+    concentrations: np.ndarray  # float64[n, 2]: gamma and the documents' concentration
+    last: HdpState
+    seconds: float  # of all sweeps and moves, burn-in included
+
+    @property
+    def acceptance(self) -> tuple[float, float]:
+        """Of splits and of merges; nan where none was proposed."""
+        proposed, accepted = np.array([self.splits.sum(axis=0), self.merges.sum(axis=0)]).T
+        with np.errstate(invalid="ignore"):
+            rates = accepted / proposed
+        return float(rates[0]), float(rates[1])
+
+
+def hdp_gibbs(
+    corpus: Corpus,
+    *,
+    eta: float = 0.1,
+    gamma: float = 1.0,
+    concentration: float = 1.0,
+    sweeps: int,
+    burn_in: int = 0,
+    moves: int = 0,
+    variant: str = "exact",
+    choice: str = "uniform",
+    sampler: str = "plain",
+    resample: ConcentrationPriors | None = None,
+    topics: int = 1,
+    start: HdpState | None = None,
+    rng: np.random.Generator,
+) -> HdpChain:
+    """`burn_in` sweeps are dropped, `sweeps` kept; after each there are `moves` split-merge moves.
+
+    From a random start with `topics` topics, or going on from the last state of another chain, which stays as it is.
+    """
+    if sweeps < 1 or burn_in < 0 or moves < 0:
+        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {moves} moves")
+    if sampler not in SAMPLERS:
+        raise InputError(f"unknown sampler {sampler!r}; known are {', '.join(SAMPLERS)}")
+    check(variant, choice)
+    module = SAMPLERS[sampler]
+    state = start.copy() if start else random_start(corpus, HdpPrior(gamma, concentration, eta), topics, rng)
+    rows, seconds = [], 0.0
+    for i in tqdm(range(-burn_in, sweeps), desc="HDP", unit="sweep", disable=None, leave=False):
+        begin = time.perf_counter()
+        state, made = module.sweep(state, rng, resample), []
+        for _ in range(moves):
+            state, move = split_merge(state, rng, variant, choice)
+            made.append(move)
+        seconds += time.perf_counter() - begin
+        if i >= 0:
+            counts = tally(made, split=True), tally(made, split=False)
+            rows.append((state.topics, log_joint(state), *counts, (state.gamma, state.concentration)))
+    number, joint, splits, merges, concentrations = (np.array(column) for column in zip(*rows, strict=True))
+    return HdpChain(number, joint, splits, merges, concentrations, state, seconds)
+
+
+def tally(moves: list[Move], split: bool) -> tuple[int, int]:
+    """(proposed, accepted) of the splits, or of the merges."""
+    chosen = [move.accepted for move in moves if move.split == split]
+    return len(chosen), sum(chosen)
