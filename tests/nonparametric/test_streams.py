@@ -16,6 +16,8 @@ from bayestopics.nonparametric import stream
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
 from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
+from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Bags, History, Learner, minibatches
 from bayestopics.problems import InputError
 
@@ -24,6 +26,8 @@ Make = Callable[[np.random.Generator], Learner]
 LEARNERS: dict[str, Make] = {
     "truncation-free DP mixture": lambda rng: TruncationFreeDPMixture(TERMS, rng),
     "truncated DP mixture": lambda rng: TruncatedDPMixture(TERMS, rng, 1000, truncation=10),
+    "truncation-free HDP": lambda rng: TruncationFreeHDP(TERMS, rng, sweeps=2),
+    "truncated HDP": lambda rng: TruncatedHDP(TERMS, rng, 1000, truncation=10, tables=5),
 }
 
 
@@ -124,7 +128,7 @@ def test_a_batch_of_other_terms_is_refused(make: Make) -> None:
 
 @pytest.mark.parametrize("wrong", [{"eta": 0.0}, {"concentration": np.inf}, {"eta": np.nan}])
 def test_impossible_numbers_are_refused(wrong: dict[str, float]) -> None:
-    for kind in (TruncationFreeDPMixture, TruncatedDPMixture):
+    for kind in (TruncationFreeDPMixture, TruncatedDPMixture, TruncationFreeHDP, TruncatedHDP):
         with pytest.raises(InputError, match="must be positive and finite"):
             kind(TERMS, np.random.default_rng(8), 10, **wrong)
 

@@ -36,19 +36,11 @@ class HeldOut:
 def plug_in(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
     """log sum_k pi_k prod_w theta_kw^c_w, at the means of pi and theta."""
     bags = Bags.of(corpus, learner.term_count)
-    weights, theta = mean_model(learner)
+    weights, theta = learner.mean_model()
     log_weights, log_theta = np.log(weights), np.log(theta)
     matrix = sparse.csr_array((bags.counts.astype(np.float64), bags.terms, bags.offsets), (len(bags), len(theta)))
     blocks = [matrix[start : start + BLOCK] @ log_theta + log_weights for start in range(0, len(bags), BLOCK)]
     return HeldOut(np.concatenate([logsumexp(block, axis=1) for block in blocks]), int(bags.counts.sum()))
-
-
-def mean_model(learner: Learner) -> tuple[np.ndarray, np.ndarray]:
-    """E[pi] and E[theta] (V x K); the last component is all that were not seen: uniform. None of weight 0."""
-    weights, unseen = learner.mean_weights()
-    theta = np.column_stack((learner.components.means(), np.full(learner.term_count, 1.0 / learner.term_count)))
-    weights = np.append(weights, unseen)
-    return weights[weights > 0.0], theta[:, weights > 0.0]
 
 
 def collapsed(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
-from bayestopics.nonparametric.stream import Bags
+from bayestopics.nonparametric.stream import Bags, checked
 from bayestopics.nonparametric.truncated import Truncated, component_divergence, expected_log_rows
 
 
@@ -27,7 +27,11 @@ class TruncatedDPMixture(Truncated):
         concentration: float = 1.0,
         truncation: int = 300,
     ) -> None:
-        super().__init__(term_count, rng, documents, eta, concentration, truncation)
+        checked(concentration=concentration)
+        super().__init__(term_count, rng, eta, truncation, {"documents": documents, "concentration": concentration})
+
+    def top_concentration(self) -> float:
+        return float(self.settings["concentration"])
 
     def used_components(self) -> int:
         return int(np.count_nonzero(self.components.sizes >= 1.0))
@@ -55,7 +59,7 @@ class TruncatedDPMixture(Truncated):
             bound = normalisers.sum() - component_divergence(self.components) - sticks.divergence()
             bounds = np.append(bounds, bound)
             self._replace(bags.kinds, bags.matrix().T @ q, q.sum(axis=0))
-            sticks = best_closed_sticks(self.components.sizes, self.concentration, sticks.order)
+            sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
             self.documents_seen += len(bags)
             self.updates += 1
             self._record()

@@ -11,13 +11,12 @@ import math
 
 import numpy as np
 
-from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, checked
-from bayestopics.nonparametric.truncation_free import TruncationFree
+from bayestopics.nonparametric.truncation_free import TruncationFree, without_gaps
 
 ROOM = 16  # components that may be born before arrays are made larger
 LARGEST_LOG10 = 290.0  # of a product of doubles
@@ -41,49 +40,33 @@ class TruncationFreeDPMixture(TruncationFree):
         settings = {"documents": documents, "concentration": concentration, "sweeps": sweeps}
         super().__init__(Components(term_count, eta), settings, rng)
 
+    def top_concentration(self) -> float:
+        return float(self.settings["concentration"])
+
     def _alive(self) -> np.ndarray:
         return self.components.sizes >= 1.0
 
-    def _update(self, bags: Bags) -> None:
+    def _draw(self, components: Components, bags: Bags) -> np.ndarray:
         sweeps = 0 if len(bags) == 1 else self.settings["sweeps"]
-        drawn = draw_batch(self.components, self.concentration, bags, sweeps, True, self.rng)
-        self.components.fade(self._rate(len(bags)))
-        add_documents(self.components, bags, drawn)
-        self._bury_the_dead(len(bags))
+        return draw_batch(components, self.top_concentration(), bags, sweeps, self.rng)
 
-    def fit(self, corpus: Corpus, iterations: int) -> np.ndarray:
-        """Algorithm 2 on a corpus that fits in memory; returns the last draw of every document's component.
-
-        q(theta, pi) stays as it is while every document is drawn, then is set anew [10]; only components born in the
-        same iteration are shared at once. The first iteration has no components to stick to: it is a batch.
-        """
-        bags = Bags.of(corpus, self.term_count)
-        drawn = np.empty(0, np.int64)
-        for _ in range(iterations):
-            first = self.components.count == 0
-            sweeps = self.settings["sweeps"] if first else 0
-            drawn = draw_batch(self.components, self.concentration, bags, sweeps, first, self.rng)
-            self.components.fade(1.0)
-            add_documents(self.components, bags, drawn)
-            used = np.bincount(drawn, minlength=self.components.count) > 0
-            self.components.keep(used)
-            drawn = (np.cumsum(used) - 1)[drawn]
-            self.documents_seen += len(bags)
-            self.updates += 1
-            self._record()
-        return drawn
+    def _add(self, components: Components, bags: Bags, drawn: np.ndarray, first: int = 0) -> None:
+        """lambda_kw += n_kw, and one more document for the size of component z."""
+        components.grow(max(int(drawn.max(initial=-1)) + 1 - components.count, 0))
+        z = np.where(drawn >= first, drawn, -1)
+        _add_entries(bags.offsets, bags.terms, bags.counts, z, 1.0 / components.weight, components.stored)
+        np.add.at(components.totals, z[z >= 0], bags.lengths[z >= 0])
+        np.add.at(components.sizes, z[z >= 0], 1.0)
 
 
 # -- a batch ------------------------------------------------------------------------------------------
 
 
 def draw_batch(
-    components: Components, concentration: float, bags: Bags, sweeps: int, shared: bool, rng: np.random.Generator
+    components: Components, concentration: float, bags: Bags, sweeps: int, rng: np.random.Generator
 ) -> np.ndarray:
     """The component of each document, one in turn and then in `sweeps` Gibbs sweeps; numbers from `components.count` on
-    are new, and every number up to the largest is in use.
-
-    If not `shared`, documents do not see each other, but for the new components.
+    are new, and every such number up to the largest is in use.
     """
     sticks = Sticks.of(components.sizes, concentration)
     room = min(ROOM, len(bags))
@@ -97,13 +80,13 @@ def draw_batch(
         done = 0
         while done < len(bags):
             batch = (bags.offsets, bags.rows, bags.counts, bags.lengths, sticks.order, sticks.u, sticks.v)
-            done = _draw_documents(done, *batch, rows, totals, members, z, *prior, shared, factors, words)
+            done = _draw_documents(done, *batch, rows, totals, members, z, *prior, factors, words)
             if done < len(bags):  # no room for another component
                 more = len(members)
                 rows = np.hstack((rows, np.full((len(rows), more), components.eta)))
                 totals = np.concatenate((totals, np.full(more, prior[1])))
                 members = np.concatenate((members, np.zeros(more, np.int64)))
-    return _without_gaps(z, components.count)
+    return without_gaps(z, components.count)
 
 
 def factors_of_a_product(smallest: float, largest: float) -> int:
@@ -111,30 +94,15 @@ def factors_of_a_product(smallest: float, largest: float) -> int:
     return max(1, int(LARGEST_LOG10 / max(abs(math.log10(smallest)), math.log10(max(largest, 10.0)))))
 
 
-def _without_gaps(z: np.ndarray, old: int) -> np.ndarray:
-    """New components that lost all their documents leave their numbers to the next."""
-    born = np.unique(z[z >= old])
-    numbers = np.arange(max(old, int(z.max(initial=-1)) + 1))
-    numbers[born] = old + np.arange(len(born))
-    return numbers[z]
-
-
-def add_documents(components: Components, bags: Bags, z: np.ndarray) -> None:
-    """lambda_kw += n_kw, and one more document for the size of component z."""
-    born = int(z.max(initial=-1)) + 1 - components.count
-    components.grow(max(born, 0))
-    _add_entries(bags.offsets, bags.terms, bags.counts, z, 1.0 / components.weight, components.stored)
-    np.add.at(components.totals, z, bags.lengths)
-    np.add.at(components.sizes, z, 1.0)
-
-
 @kernel
 def _add_entries(
     offsets: np.ndarray, terms: np.ndarray, counts: np.ndarray, z: np.ndarray, amount: float, stored: np.ndarray
 ) -> None:
+    """Documents with a negative z are left out."""
     for d in range(len(z)):
-        for e in range(offsets[d], offsets[d + 1]):
-            stored[terms[e], z[d]] += amount * counts[e]
+        if z[d] >= 0:
+            for e in range(offsets[d], offsets[d + 1]):
+                stored[terms[e], z[d]] += amount * counts[e]
 
 
 # -- kernels ------------------------------------------------------------------------------------------
@@ -245,7 +213,6 @@ def _draw_documents(
     eta: float,
     total_eta: float,
     concentration: float,
-    shared: bool,
     factors: int,
     words: np.ndarray,
 ) -> int:
@@ -262,7 +229,7 @@ def _draw_documents(
             return d
         # out of its component
         k = z[d]
-        if k >= 0 and (shared or k >= old):
+        if k >= 0:
             members[k] -= 1
             totals[k] -= lengths[d]
             for e in range(begin, end):
@@ -290,9 +257,8 @@ def _draw_documents(
         # into its component
         new = empty if new == slots else new
         z[d] = new
-        if shared or new >= old:
-            members[new] += 1
-            totals[new] += lengths[d]
-            for e in range(begin, end):
-                rows[rows_of[e], new] += counts[e]
+        members[new] += 1
+        totals[new] += lengths[d]
+        for e in range(begin, end):
+            rows[rows_of[e], new] += counts[e]
     return len(z)

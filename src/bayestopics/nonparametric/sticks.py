@@ -7,12 +7,14 @@ after a change of order u and v are simply computed anew.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaln, psi
 
-from bayestopics.lda.parameters import log_gamma_draws
+from bayestopics.jit import kernel
+from bayestopics.lda.uniforms import uniform
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,25 +34,9 @@ class Sticks:
         """E[pi] of every component, and of all that are still unseen."""
         total = self.u + self.v
         left = np.cumprod(np.concatenate(([1.0], self.v / total)))
-        return self._by_component(self.u / total * left[:-1]), float(left[-1])
-
-    def draw(self, counts: np.ndarray, beyond: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-        """pi given `counts` more draws of each component and `beyond` of unseen ones, and what it leaves to those.
-
-        The conditional is Beta(u_k + s_k, v_k + sum_{j>k} s_j). Two gammas a stick: with a small v a Beta variable
-        would round to 1, and leave nothing.
-        """
-        ordered = counts[self.order].astype(np.float64)
-        log_taken = log_gamma_draws(self.u + ordered, rng)
-        log_passed = log_gamma_draws(self.v + _after(ordered) + beyond, rng)
-        log_both = np.logaddexp(log_taken, log_passed)
-        log_left = np.concatenate(([0.0], np.cumsum(log_passed - log_both)))
-        return self._by_component(np.exp(log_taken - log_both + log_left[:-1])), float(np.exp(log_left[-1]))
-
-    def _by_component(self, ordered: np.ndarray) -> np.ndarray:
-        values = np.empty(len(ordered))
-        values[self.order] = ordered
-        return values
+        weights = np.empty(len(left) - 1)
+        weights[self.order] = self.u / total * left[:-1]
+        return weights, float(left[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,3 +94,76 @@ def best_closed_sticks(sizes: np.ndarray, concentration: float, before: np.ndarr
 def _after(ordered: np.ndarray) -> np.ndarray:
     """The sum of what comes after each; added from the end, so that small sizes are not lost."""
     return np.concatenate((np.cumsum(ordered[:0:-1])[::-1], np.zeros(min(1, len(ordered)))))
+
+
+# -- draws, for kernels --------------------------------------------------------------------------------
+
+
+@kernel
+def _normal(words: np.ndarray) -> float:
+    """Marsaglia's polar method, one of its two numbers."""
+    while True:
+        x, y = 2.0 * uniform(words) - 1.0, 2.0 * uniform(words) - 1.0
+        radius = x * x + y * y
+        if 0.0 < radius < 1.0:
+            return x * math.sqrt(-2.0 * math.log(radius) / radius)
+
+
+@kernel
+def draw_log_gamma(shape: float, words: np.ndarray) -> float:
+    """The log of a gamma variable (Marsaglia & Tsang 2000); log G(a) = log G(a + 1) + log(U) / a for small shapes."""
+    boost = 0.0
+    if shape < 1.0:
+        boost = math.log(1.0 - uniform(words)) / shape
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = _normal(words)
+        cube = (1.0 + c * x) ** 3
+        if cube > 0.0 and math.log(1.0 - uniform(words)) < 0.5 * x * x + d - d * cube + d * math.log(cube):
+            return math.log(d * cube) + boost
+
+
+@kernel
+def draw_weights(
+    order: np.ndarray,
+    u: np.ndarray,
+    v: np.ndarray,
+    tables: np.ndarray,
+    concentration: float,
+    words: np.ndarray,
+    weights: np.ndarray,
+) -> float:
+    """pi given `tables`, s_k more draws of every component; returns what is left to unseen ones.
+
+    Sticks are Beta(u_k + s_k, v_k + sum_{j>k} s_j): the conjugate conditional. (The exponents printed in S.2.2 of
+    Wang & Blei are another's.) What they leave is Dirichlet(s, a), s of the components that are not on the sticks yet.
+    A Beta variable is made of two gammas in logs: with a small v it would round to 1, and leave nothing.
+    """
+    old, slots = len(order), len(tables)
+    after = 0
+    for k in range(slots):
+        after += tables[k]
+    log_left = 0.0
+    for j in range(old):
+        k = order[j]
+        after -= tables[k]
+        log_taken, log_passed = draw_log_gamma(u[j] + tables[k], words), draw_log_gamma(v[j] + after, words)
+        larger = max(log_taken, log_passed)
+        log_both = larger + math.log(math.exp(log_taken - larger) + math.exp(log_passed - larger))
+        weights[k] = math.exp(log_left + log_taken - log_both)
+        log_left += log_passed - log_both
+    unseen = draw_log_gamma(concentration, words)
+    largest = unseen
+    for k in range(old, slots):
+        weights[k] = draw_log_gamma(float(tables[k]), words) if tables[k] > 0 else -np.inf
+        largest = max(largest, weights[k])
+    total = math.exp(unseen - largest)
+    for k in range(old, slots):
+        weights[k] = math.exp(weights[k] - largest)
+        total += weights[k]
+    left = math.exp(log_left)
+    for k in range(old, slots):
+        weights[k] *= left / total
+    return left * math.exp(unseen - largest) / total

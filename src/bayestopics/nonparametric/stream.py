@@ -74,6 +74,11 @@ class Bags:
         place[self.kinds] = np.arange(len(self.kinds))
         return place[self.terms]
 
+    def document(self, d: int) -> Bags:
+        """One document, as a batch of its own."""
+        start, end = self.offsets[d], self.offsets[d + 1]
+        return Bags(np.array([0, end - start]), self.terms[start:end], self.counts[start:end], self.term_count)
+
     def matrix(self) -> sparse.csr_array:
         """Documents x kinds."""
         return sparse.csr_array((self.counts.astype(np.float64), self.rows, self.offsets), (len(self), len(self.kinds)))
@@ -157,8 +162,19 @@ class Learner(ABC):
         """How many hold at least one document (DP mixture) or one token (HDP)."""
 
     @abstractmethod
+    def top_concentration(self) -> float:
+        """a, of the sticks that all documents share."""
+
+    @abstractmethod
     def mean_weights(self) -> tuple[np.ndarray, float]:
         """E[pi] of every component, and of all that have not been seen."""
+
+    def mean_model(self) -> tuple[np.ndarray, np.ndarray]:
+        """E[pi] and E[theta] (V x K), what is left of weight 0; those not seen are one more component, uniform."""
+        weights, unseen = self.mean_weights()
+        uniform = np.full(self.term_count, 1.0 / self.term_count)
+        weights, theta = np.append(weights, unseen), np.column_stack((self.components.means(), uniform))
+        return weights[weights > 0.0], theta[:, weights > 0.0]
 
     # -- saving ----------------------------------------------------------------------------------------
 

@@ -26,27 +26,16 @@ class Truncated(Learner):
     """
 
     def __init__(
-        self,
-        term_count: int,
-        rng: np.random.Generator,
-        documents: int,
-        eta: float,
-        concentration: float,
-        truncation: int,
-        **others: Any,
+        self, term_count: int, rng: np.random.Generator, eta: float, truncation: int, settings: dict[str, Any]
     ) -> None:
-        checked(eta=eta, concentration=concentration, terms=term_count, documents=documents)
+        documents = settings["documents"]
+        checked(eta=eta, terms=term_count, documents=documents)
         if truncation < 2:
             raise InputError(f"the truncation must be at least 2, not {truncation}")
-        settings = {"documents": documents, "concentration": concentration, **others}
         super().__init__(random_components(term_count, eta, truncation, documents, rng), settings, rng)
 
-    @property
-    def concentration(self) -> float:
-        return float(self.settings["concentration"])
-
     def sticks(self) -> ClosedSticks:
-        return ClosedSticks.of(self.components.sizes, self.concentration)
+        return ClosedSticks.of(self.components.sizes, self.top_concentration())
 
     def mean_weights(self) -> tuple[np.ndarray, float]:
         return self.sticks().mean_weights(), 0.0
