@@ -64,6 +64,14 @@ def test_saved_and_resumed_with_the_same_bits(make: Make, tmp_path: Path) -> Non
     assert not np.array_equal(other.state_dict()["generator"], straight.state_dict()["generator"])
 
 
+@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.MT19937])
+def test_any_generator_can_be_saved(kind: type[np.random.BitGenerator]) -> None:
+    learner = TruncationFreeHDP(TERMS, np.random.Generator(kind(1)))
+    learner.partial_fit(batches(1)[0])
+    resumed = TruncationFreeHDP.from_state_dict(learner.state_dict())
+    assert_array_equal(resumed.rng.random(1000), learner.rng.random(1000))
+
+
 def test_a_state_of_another_learner_is_refused(make: Make, tmp_path: Path) -> None:
     make(np.random.default_rng(1)).save(tmp_path / "model.npz")
     others = [type(other(np.random.default_rng(1))) for other in LEARNERS.values() if other is not make]

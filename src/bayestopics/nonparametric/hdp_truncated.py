@@ -21,8 +21,8 @@ from bayestopics.nonparametric.truncated import Truncated, component_divergence,
 from bayestopics.problems import InputError
 
 MOST_ROUNDS = 50  # of coordinate ascent in a document
-CONVERGED = 1e-2  # of a document's words move between tables in a round
-LOWEST_LOG = -40.0  # below the largest: exp of it is nothing
+AT_REST = 0.02  # of a document's words: so few that join or leave a table do not change its topic
+LOWEST_LOG = -30.0  # below the largest: exp of it is nothing
 
 
 class TruncatedHDP(Truncated):
@@ -55,10 +55,12 @@ class TruncatedHDP(Truncated):
 
     def _update(self, bags: Bags) -> None:
         zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
-        kind_sums, sizes, _ = self._local(bags, self.sticks(), zeta)
+        kind_sums, sizes, _ = self._local(bags, self.sticks(), zeta, AT_REST)
         self._step(bags, kind_sums, sizes)
 
-    def _local(self, bags: Bags, sticks: ClosedSticks, zeta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    def _local(
+        self, bags: Bags, sticks: ClosedSticks, zeta: np.ndarray, at_rest: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
         """Coordinate ascent in every document, from `zeta` or, where that is negative, from the likeliest topics.
 
         Gives the sums over documents: kinds x topics, tables of every topic, and the documents' part of the bound.
@@ -67,7 +69,7 @@ class TruncatedHDP(Truncated):
         sizes = np.zeros(self.components.count)
         log_theta, log_pi = expected_log_rows(self.components, bags.kinds), sticks.expected_logs()
         batch = (bags.offsets, bags.rows, bags.counts.astype(np.float64), log_theta, log_pi)
-        bound = _documents(*batch, self.settings["concentration"], zeta, kind_sums, sizes)
+        bound = _documents(*batch, self.settings["concentration"], at_rest, zeta, kind_sums, sizes)
         return kind_sums, sizes, bound
 
     def fit(self, corpus: Corpus, iterations: int, tolerance: float = 1e-6) -> np.ndarray:
@@ -79,7 +81,7 @@ class TruncatedHDP(Truncated):
         zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
         sticks, bounds = self.sticks(), np.empty(0)
         for _ in range(iterations):
-            kind_sums, sizes, bound = self._local(bags, sticks, zeta)
+            kind_sums, sizes, bound = self._local(bags, sticks, zeta, 1e-9)
             bounds = np.append(bounds, bound - component_divergence(self.components) - sticks.divergence())
             self._replace(bags.kinds, kind_sums, sizes)
             sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
@@ -117,24 +119,23 @@ def _to_probabilities(scores: np.ndarray) -> float:
 
 
 @kernel
-def _likeliest_topics(counts: np.ndarray, log_theta: np.ndarray, log_pi: np.ndarray, zeta: np.ndarray) -> None:
-    """A start: a table for each of the topics that most words would choose, largest first; words sit accordingly."""
-    words, topics = log_theta.shape
-    choices, mass = np.empty((words, topics)), np.zeros(topics)
+def _likeliest_topics(
+    counts: np.ndarray, log_theta: np.ndarray, log_pi: np.ndarray, concentration: float, zeta: np.ndarray
+) -> None:
+    """A start: tables have the topics that suit the whole document best, the best first; words sit accordingly."""
+    words, tables = zeta.shape
+    scores = log_pi.copy()
     for n in range(words):
-        choices[n] = log_pi + log_theta[n]
-        _to_probabilities(choices[n])
-        mass += counts[n] * choices[n]
-    for t in range(zeta.shape[1]):
-        k = np.argmax(mass)
-        mass[k] = -1.0
-        zeta[:, t] = choices[:, k]
+        scores += counts[n] * log_theta[n]
+    log_weights = np.empty(tables)
+    _stick_logs(np.zeros(tables), concentration, log_weights)
+    for t in range(tables):
+        k = np.argmax(scores)
+        scores[k] = -np.inf
+        for n in range(words):
+            zeta[n, t] = log_weights[t] + log_theta[n, k]
     for n in range(words):
-        total = zeta[n].sum()
-        if total > 0.0:
-            zeta[n] /= total
-        else:
-            zeta[n] = 1.0 / zeta.shape[1]
+        _to_probabilities(zeta[n])
 
 
 @kernel
@@ -155,6 +156,35 @@ def _stick_logs(mass: np.ndarray, concentration: float, log_weights: np.ndarray)
 
 
 @kernel
+def _topics_of_table(
+    t: int,
+    count: np.ndarray,
+    zeta: np.ndarray,
+    log_theta: np.ndarray,
+    log_pi: np.ndarray,
+    phi: np.ndarray,
+    present: np.ndarray,
+) -> tuple[int, float]:
+    """phi of a table, and the topics that it has in `present`; returns their number and E[log pi - log phi]."""
+    topics = len(log_pi)
+    scores = log_pi.copy()
+    for n in range(len(count)):
+        weight, row = count[n] * zeta[n, t], log_theta[n]
+        if weight > 0.0:
+            for k in range(topics):
+                scores[k] += weight * row[k]
+    phi[:] = scores
+    log_total = _to_probabilities(phi)
+    number, part = 0, 0.0
+    for k in range(topics):
+        if phi[k] > 0.0:
+            present[number] = k
+            number += 1
+            part += phi[k] * (log_pi[k] - scores[k] + log_total)
+    return number, part
+
+
+@kernel
 def _documents(
     offsets: np.ndarray,
     rows_of: np.ndarray,
@@ -162,64 +192,82 @@ def _documents(
     log_theta_rows: np.ndarray,
     log_pi: np.ndarray,
     concentration: float,
+    at_rest: float,
     all_zeta: np.ndarray,
     kind_sums: np.ndarray,
     sizes: np.ndarray,
 ) -> float:
-    """All documents in turn; adds to kind_sums and sizes, returns their part of the bound."""
+    """All documents in turn; adds to kind_sums and sizes, returns their part of the bound.
+
+    A table's phi is updated only if more than the share `at_rest` of the words has joined or left since; a table with
+    less than that has the phi of an empty one.
+    """
     topics, tables = len(log_pi), all_zeta.shape[1]
-    phi, mass, before = np.empty((tables, topics)), np.empty(tables), np.empty(tables)
-    log_weights = np.empty(tables)
+    phi, present, number = np.empty((tables, topics)), np.empty((tables, topics), np.int64), np.empty(tables, np.int64)
+    mass, moved, log_weights = np.empty(tables), np.empty(tables), np.empty(tables)
+    part_of_table = np.empty(tables)
+    phi_of_empty = log_pi.copy()
+    part_of_empty = _to_probabilities(phi_of_empty)
     bound = 0.0
     for d in range(len(offsets) - 1):
         begin, end = offsets[d], offsets[d + 1]
         words = end - begin
-        log_theta = np.empty((words, topics))
+        count, zeta = counts[begin:end], all_zeta[begin:end]
+        log_theta, fit_of_empty = np.empty((words, topics)), np.empty(words)
         for n in range(words):
             log_theta[n] = log_theta_rows[rows_of[begin + n]]
-        count, zeta = counts[begin:end], all_zeta[begin:end]
+            fit_of_empty[n] = _dot(phi_of_empty, log_theta[n])
         if words > 0 and zeta[0, 0] < 0.0:
-            _likeliest_topics(count, log_theta, log_pi, zeta)
-        length = count.sum()
-        before[:] = 0.0
+            _likeliest_topics(count, log_theta, log_pi, concentration, zeta)
+        least = at_rest * count.sum()
+        fit, seat = np.empty((words, tables)), np.empty(tables)  # sum_k phi_tk E[log theta_kn]
+        moved[:] = np.inf
         part = 0.0
         for _ in range(MOST_ROUNDS):
             # sticks and topics of the tables, given who sits there
             mass[:] = 0.0
             for n in range(words):
-                mass += count[n] * zeta[n]
+                for t in range(tables):
+                    mass[t] += count[n] * zeta[n, t]
             part = -_stick_logs(mass, concentration, log_weights)
             for t in range(tables):
-                phi[t] = log_pi
-                for n in range(words):
-                    if zeta[n, t] > 0.0:
-                        weight = count[n] * zeta[n, t]
-                        for k in range(topics):
-                            phi[t, k] += weight * log_theta[n, k]
-                scores = phi[t].copy()
-                log_total = _to_probabilities(phi[t])
-                # E[log pi] - E[log phi], of which the words' share comes below
-                for k in range(topics):
-                    if phi[t, k] > 0.0:
-                        part += phi[t, k] * (log_pi[k] - scores[k] + log_total)
+                if moved[t] > least and mass[t] <= least:
+                    phi[t], part_of_table[t], number[t] = phi_of_empty, part_of_empty, topics
+                    fit[:, t] = fit_of_empty
+                    moved[t] = 0.0
+                elif moved[t] > least:
+                    number[t], part_of_table[t] = _topics_of_table(
+                        t, count, zeta, log_theta, log_pi, phi[t], present[t]
+                    )
+                    for n in range(words):
+                        if 8 * number[t] > topics:
+                            fit[n, t] = _dot(phi[t], log_theta[n])
+                        else:
+                            fit[n, t] = 0.0
+                            for j in range(number[t]):
+                                fit[n, t] += phi[t, present[t, j]] * log_theta[n, present[t, j]]
+                    moved[t] = 0.0
+                part += part_of_table[t]
             # seats of the words
             for n in range(words):
                 for t in range(tables):
-                    zeta[n, t] = log_weights[t] + _dot(phi[t], log_theta[n])
-                part += count[n] * _to_probabilities(zeta[n])
-            moved = 0.0
-            for t in range(tables):
-                moved += abs(mass[t] - before[t])
-                before[t] = mass[t]
-            if moved <= CONVERGED * length:
+                    seat[t] = log_weights[t] + fit[n, t]
+                part += count[n] * _to_probabilities(seat)
+                for t in range(tables):
+                    moved[t] += count[n] * abs(seat[t] - zeta[n, t])
+                    zeta[n, t] = seat[t]
+            if moved.max() <= least:
                 break
         bound += part
         for t in range(tables):
             sizes += phi[t]
             for n in range(words):
-                weight = count[n] * zeta[n, t]
-                if weight > 0.0:
-                    sums = kind_sums[rows_of[begin + n]]
-                    for k in range(topics):
-                        sums[k] += weight * phi[t, k]
+                weight, sums = count[n] * zeta[n, t], kind_sums[rows_of[begin + n]]
+                if 8 * number[t] > topics:
+                    if weight > 0.0:
+                        for k in range(topics):
+                            sums[k] += weight * phi[t, k]
+                else:
+                    for j in range(number[t]):
+                        sums[present[t, j]] += weight * phi[t, present[t, j]]
     return bound

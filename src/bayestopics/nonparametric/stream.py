@@ -65,11 +65,15 @@ class Bags:
     @cached_property
     def kinds(self) -> np.ndarray:
         """The terms that occur, sorted."""
+        if len(self) == 1:  # its entries are sorted, and no term is there twice
+            return self.terms
         return np.flatnonzero(np.bincount(self.terms, minlength=self.term_count))
 
     @cached_property
     def rows(self) -> np.ndarray:
         """The place of each entry's term in `kinds`."""
+        if len(self) == 1:
+            return np.arange(len(self.terms))
         place = np.empty(self.term_count, np.int64)
         place[self.kinds] = np.arange(len(self.kinds))
         return place[self.terms]
@@ -183,7 +187,7 @@ class Learner(ABC):
         return self.components.arrays() | {
             "name": np.array(self.name),
             "settings": np.array(json.dumps(self.settings)),
-            "generator": np.array(json.dumps(self.rng.bit_generator.state)),
+            "generator": np.array(json.dumps(self.rng.bit_generator.state, default=np.ndarray.tolist)),
             "progress": np.array([self.documents_seen, self.updates, self.history.interval]),
             "history": self.history.table(),
         }

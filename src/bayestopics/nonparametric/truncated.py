@@ -46,7 +46,7 @@ class Truncated(Learner):
         rate = min(1.0, max((TAU + self.updates) ** -KAPPA, 1.0 / scale))
         components = self.components
         components.fade(rate)
-        components.stored[bags.kinds] += (rate * scale / components.weight) * kind_sums
+        _add_rows(components.stored, bags.kinds, rate * scale / components.weight, kind_sums)
         components.totals[:] += rate * scale * kind_sums.sum(axis=0)
         components.sizes[:] += rate * scale * sizes
 
@@ -73,7 +73,7 @@ def random_components(
 
 def expected_log_rows(components: Components, kinds: np.ndarray) -> np.ndarray:
     """E[log theta] of these terms: kinds x components."""
-    return digamma_of(components.rows(kinds)) - psi(components.row_totals())
+    return _expected_logs(components.stored, kinds, components.weight, components.eta, psi(components.row_totals()))
 
 
 def component_divergence(components: Components) -> float:
@@ -87,25 +87,37 @@ def component_divergence(components: Components) -> float:
 
 # -- digamma ------------------------------------------------------------------------------------------
 
-ASYMPTOTIC = 6.0  # from here on the series below is good to 1e-11
-
 
 @kernel
 def digamma(x: float) -> float:
-    """psi(x), x > 0: the recurrence psi(x) = psi(x + 1) - 1 / x, then the asymptotic series."""
-    result = 0.0
-    while x < ASYMPTOTIC:
-        result -= 1.0 / x
-        x += 1.0
-    inverse = 1.0 / (x * x)
-    series = 1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse * (1 / 240 - inverse * (1 / 132))))
-    return result + math.log(x) - 0.5 / x - inverse * series
+    """psi(x), x > 0: psi(x + 6) by its asymptotic series, less 1 / x + ... + 1 / (x + 5), which is one fraction.
+
+    The terms are taken in pairs, 1 / (x + i) + 1 / (x + 5 - i) = (2 x + 5) / (y + i (5 - i)) with y = x (x + 5).
+    """
+    y = x * (x + 5.0)
+    fraction = (2.0 * x + 5.0) * ((y + 4.0) * (y + 6.0) + y * (2.0 * y + 10.0)) / (y * (y + 4.0) * (y + 6.0))
+    x += 6.0
+    inverse = 1.0 / x
+    square = inverse * inverse
+    series = 1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240 - square * (1 / 132))))
+    return math.log(x) - 0.5 * inverse - square * series - fraction
 
 
 @kernel
-def digamma_of(values: np.ndarray) -> np.ndarray:
-    result = np.empty_like(values)
-    for i in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            result[i, j] = digamma(values[i, j])
+def _expected_logs(
+    stored: np.ndarray, kinds: np.ndarray, weight: float, eta: float, digamma_totals: np.ndarray
+) -> np.ndarray:
+    result = np.empty((len(kinds), len(digamma_totals)))
+    for i in range(len(kinds)):
+        row = stored[kinds[i]]
+        for k in range(len(digamma_totals)):
+            result[i, k] = digamma(weight * row[k] + eta) - digamma_totals[k]
     return result
+
+
+@kernel
+def _add_rows(stored: np.ndarray, kinds: np.ndarray, amount: float, sums: np.ndarray) -> None:
+    for i in range(len(kinds)):
+        row = stored[kinds[i]]
+        for k in range(sums.shape[1]):
+            row[k] += amount * sums[i, k]
