@@ -58,6 +58,13 @@ def test_a_bound_without_its_divergences_is_caught() -> None:
     assert best < exact < best + component_divergence(learner.components)
 
 
+def test_the_bound_is_tight_where_one_topic_is_certain() -> None:
+    """With concentrations near 0 nothing is lost by the factors of q: the bound comes within 1e-3 of the evidence."""
+    learner = TruncatedHDP(3, np.random.default_rng(4), 2, 2.0, 1e-4, 1e-4, truncation=3, tables=2)
+    best = learner.fit(CORPUS, 300, tolerance=1e-12)[-1]
+    assert 0 < evidence(2.0, 1e-4, 1e-4) - best < 1e-3
+
+
 # -- held out ------------------------------------------------------------------------------------------
 
 
