@@ -158,17 +158,36 @@ def furthest(truth: np.ndarray, found: np.ndarray) -> float:
     return float(np.max(np.min(0.5 * np.abs(truth[:, None] - found).sum(axis=2), axis=1)))
 
 
-@pytest.mark.parametrize("size", [20, 100])
-def test_a_stream_recovers_bars(size: int) -> None:
-    """With enough local sweeps; with few, some topics stay mixtures of bars for long."""
+@pytest.mark.parametrize(("size", "sweeps", "blocks"), [(100, 20, False), (20, 5, True)], ids=["tokens", "blocks"])
+def test_a_stream_recovers_bars(size: int, sweeps: int, blocks: bool) -> None:
+    """Each in 10 of 10 seeds tried, none above 0.09. Token moves with batches of 20: 8 of 10, the others up to 0.41.
+
+    With block moves the eight have only a third of the weight: documents that come back meet topics of their own.
+    """
     simulated = simulate_bars(400, 60, 4, rng=np.random.default_rng(7))
     rng = np.random.default_rng(8)
-    learner = TruncationFreeHDP(16, rng, 400, eta=0.1, sweeps=20)
+    learner = TruncationFreeHDP(16, rng, 400, eta=0.1, sweeps=sweeps, block_moves=blocks)
     for batch in minibatches(simulated.corpus, size, rng, passes=10):
         learner.partial_fit(batch)
     assert furthest(simulated.truth["beta"], learner.components.means().T) < 0.15
-    weights = np.sort(learner.mean_weights()[0])[::-1]
-    assert weights[:8].sum() > 0.8  # hardly anything is needed beside the eight
+    if not blocks:
+        assert np.sort(learner.mean_weights()[0])[-8:].sum() > 0.8  # hardly anything is needed beside the eight
+
+
+def test_blocks_find_topics_that_tokens_do_not() -> None:
+    """15 topics in one pass over 2,000 documents: with block moves two thirds are found, without hardly any."""
+    rng = np.random.default_rng(15)
+    beta, pi = rng.dirichlet(np.full(200, 0.05), 15), np.full(15, 1 / 15)
+    counts = rng.multinomial(60, rng.dirichlet(2 * pi, 2000) @ beta)
+    found = []
+    for blocks in (False, True):
+        learner = TruncationFreeHDP(200, np.random.default_rng(16), 2000, eta=0.05, sweeps=2, block_moves=blocks)
+        for start in range(0, 2000, 50):
+            learner.partial_fit(counts[start : start + 50])
+        distances = 0.5 * np.abs(beta[:, None] - learner.components.means().T).sum(axis=2)
+        found.append(np.count_nonzero(distances.min(axis=1) < 0.3))
+    assert found[1] >= 10
+    assert found[1] > found[0] + 4
 
 
 def test_the_batch_algorithm_recovers_separate_topics() -> None:

@@ -12,7 +12,8 @@ import variational_oracle as oracle
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric import hdp_truncation_free
 from bayestopics.nonparametric.components import Components
-from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP, draw_batch, draw_tables
+from bayestopics.nonparametric.hdp_blocks import draw_tables
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP, draw_batch
 from bayestopics.nonparametric.stream import Bags
 
 ETA, GAMMA, CONCENTRATION = 0.3, 0.4, 1.5
@@ -35,12 +36,12 @@ def bags_of(documents: list[int], terms: list[int]) -> Bags:
     return Bags.of(counts, 3)
 
 
-def draws(components: Components, tokens: tuple, sweeps: int, count: int) -> list:
+def draws(components: Components, tokens: tuple, sweeps: int, count: int, blocks: bool = False) -> list:
     """(assignment, tables) with the topics numbered as in the enumeration."""
     rng, bags, swap = np.random.default_rng(1), bags_of(*tokens), np.array([1, 0])[: components.count]
     result = []
     for _ in range(count):
-        z, tables = draw_batch(components, GAMMA, CONCENTRATION, bags, sweeps, rng)
+        z, tables = draw_batch(components, GAMMA, CONCENTRATION, bags, sweeps, blocks, rng)
         numbers = np.concatenate((swap, np.arange(components.count, len(tables))))
         labels = oracle.canonical(numbers[z], components.count)
         renamed = np.zeros(len(tables), int)
@@ -59,21 +60,23 @@ def of_topics(law: dict) -> dict:
 
 
 @pytest.mark.parametrize("tokens", [ONE_DOCUMENT, TWO_DOCUMENTS], ids=["one document", "two documents"])
-def test_topics_and_tables_have_the_law_of_the_enumeration(tokens: tuple) -> None:
+@pytest.mark.parametrize("blocks", [False, True], ids=["tokens", "blocks"])
+def test_topics_and_tables_have_the_law_of_the_enumeration(tokens: tuple, blocks: bool) -> None:
     components, q = two_topics()
     law = oracle.hdp_law(q, *tokens, CONCENTRATION)
-    drawn = draws(components, tokens, 10, 4000)
+    drawn = draws(components, tokens, 10, 4000, blocks)
     assert oracle.p_value(drawn, joint(law)) > oracle.FALSE_ALARM
     assert oracle.p_value([z for z, _ in drawn], of_topics(law)) > oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("room", [1, 16])
-def test_from_nothing_it_is_the_posterior_of_the_hdp(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("blocks", [False, True], ids=["tokens", "blocks"])
+def test_from_nothing_it_is_the_posterior_of_the_hdp(blocks: bool, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over the 52 set partitions of five tokens; with little room arrays grow in the middle of a document."""
     monkeypatch.setattr(hdp_truncation_free, "ROOM", room)
     law = oracle.hdp_law(oracle.prior_only(3, ETA, GAMMA), *TWO_DOCUMENTS, CONCENTRATION)
     assert len(law) == 52
-    drawn = draws(Components(3, ETA), TWO_DOCUMENTS, 10, 4000)
+    drawn = draws(Components(3, ETA), TWO_DOCUMENTS, 10, 4000, blocks)
     assert oracle.p_value(drawn, joint(law)) > oracle.FALSE_ALARM
 
 

@@ -27,6 +27,7 @@ LEARNERS: dict[str, Make] = {
     "truncation-free DP mixture": lambda rng: TruncationFreeDPMixture(TERMS, rng),
     "truncated DP mixture": lambda rng: TruncatedDPMixture(TERMS, rng, 1000, truncation=10),
     "truncation-free HDP": lambda rng: TruncationFreeHDP(TERMS, rng, sweeps=2),
+    "truncation-free HDP, blocks": lambda rng: TruncationFreeHDP(TERMS, rng, sweeps=1, block_moves=True),
     "truncated HDP": lambda rng: TruncatedHDP(TERMS, rng, 1000, truncation=10, tables=5),
 }
 
@@ -74,7 +75,8 @@ def test_any_generator_can_be_saved(kind: type[np.random.BitGenerator]) -> None:
 
 def test_a_state_of_another_learner_is_refused(make: Make, tmp_path: Path) -> None:
     make(np.random.default_rng(1)).save(tmp_path / "model.npz")
-    others = [type(other(np.random.default_rng(1))) for other in LEARNERS.values() if other is not make]
+    own = type(make(np.random.default_rng(1)))
+    others = [kind for other in LEARNERS.values() if (kind := type(other(np.random.default_rng(1)))) is not own]
     for other in others:
         with pytest.raises(InputError, match="this is the state of"):
             other.load(tmp_path / "model.npz")

@@ -14,8 +14,9 @@ import scipy.sparse as sparse
 from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.nonparametric.dp_truncation_free import factors_of_a_product, log_likelihoods_of_all
+from bayestopics.nonparametric.dp_truncation_free import log_likelihoods_of_all
 from bayestopics.nonparametric.stream import Bags, Learner
+from bayestopics.nonparametric.truncation_free import factors_of_a_product
 
 BLOCK = 512  # documents at a time: memory stays bounded
 

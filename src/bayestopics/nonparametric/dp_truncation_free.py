@@ -16,10 +16,9 @@ from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, checked
-from bayestopics.nonparametric.truncation_free import TruncationFree, without_gaps
+from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # components that may be born before arrays are made larger
-LARGEST_LOG10 = 290.0  # of a product of doubles
 
 
 class TruncationFreeDPMixture(TruncationFree):
@@ -87,11 +86,6 @@ def draw_batch(
                 totals = np.concatenate((totals, np.full(more, prior[1])))
                 members = np.concatenate((members, np.zeros(more, np.int64)))
     return without_gaps(z, components.count)
-
-
-def factors_of_a_product(smallest: float, largest: float) -> int:
-    """So many numbers from smallest to largest can be multiplied without leaving the range of a double."""
-    return max(1, int(LARGEST_LOG10 / max(abs(math.log10(smallest)), math.log10(max(largest, 10.0)))))
 
 
 @kernel

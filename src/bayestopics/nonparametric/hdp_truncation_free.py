@@ -4,6 +4,9 @@ In a batch, topics z of the tokens, table counts s and top-level weights pi are 
 z given pi, theta summed out; s given z and pi; pi given s. Topics born in the batch share what pi leaves to unseen ones
 as Dirichlet(s, a): the law of the Chinese restaurant franchise, with their order on the stick summed out.
 
+Tokens move one at a time, as in the paper, and if asked for all tokens of a document in a topic at once too (see
+`hdp_blocks`): a topic born with a single token rarely lives, as others explain its next word better.
+
 A token's topic is drawn in two parts. Topics that the document has, a few, are weighed one by one. For all the others
 the weights of a term change only when the document takes up one of them: their sum is kept.
 """
@@ -17,15 +20,20 @@ import numpy as np
 from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
+from bayestopics.nonparametric.hdp_blocks import empty_slot, finish_documents
 from bayestopics.nonparametric.sticks import Sticks, draw_weights
 from bayestopics.nonparametric.stream import Bags, checked
-from bayestopics.nonparametric.truncation_free import TruncationFree, without_gaps
+from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # topics that may be born before arrays are made larger
 
 
 class TruncationFreeHDP(TruncationFree):
-    """`gamma` (the paper's a) of the corpus, `concentration` (b) of the documents; `sweeps` after the first draw."""
+    """`gamma` (the paper's a) of the corpus, `concentration` (b) of the documents; `sweeps` after the first draw.
+
+    With `block_moves` many more topics are born, for several times the work a document; over several passes too many:
+    q has seen the documents before, and a topic made by one of them suits it too well.
+    """
 
     name = "truncation-free HDP"
 
@@ -38,9 +46,11 @@ class TruncationFreeHDP(TruncationFree):
         gamma: float = 1.0,
         concentration: float = 1.0,
         sweeps: int = 5,
+        block_moves: bool = False,
     ) -> None:
         checked(eta=eta, gamma=gamma, concentration=concentration, terms=term_count)
-        settings = {"documents": documents, "gamma": gamma, "concentration": concentration, "sweeps": sweeps}
+        settings = {"documents": documents, "gamma": gamma, "concentration": concentration}
+        settings |= {"sweeps": sweeps, "block_moves": block_moves}
         super().__init__(Components(term_count, eta), settings, rng)
 
     def top_concentration(self) -> float:
@@ -51,7 +61,8 @@ class TruncationFreeHDP(TruncationFree):
 
     def _draw(self, components: Components, bags: Bags) -> Drawn:
         concentrations = (self.settings["gamma"], self.settings["concentration"])
-        return draw_batch(components, *concentrations, bags, self.settings["sweeps"], self.rng)
+        sampler = (self.settings["sweeps"], self.settings["block_moves"])
+        return draw_batch(components, *concentrations, bags, *sampler, self.rng)
 
     def _add(self, components: Components, bags: Bags, drawn: Drawn, first: int = 0) -> None:
         """lambda_kw += n_kw, and the tables to the sizes [S.2.1]."""
@@ -73,7 +84,13 @@ class Drawn(NamedTuple):
 
 
 def draw_batch(
-    components: Components, gamma: float, concentration: float, bags: Bags, sweeps: int, rng: np.random.Generator
+    components: Components,
+    gamma: float,
+    concentration: float,
+    bags: Bags,
+    sweeps: int,
+    blocks: bool,
+    rng: np.random.Generator,
 ) -> Drawn:
     """Tokens one after the other, then `sweeps` Gibbs sweeps; topics from `components.count` on are new."""
     sticks = Sticks.of(components.sizes, gamma)
@@ -85,8 +102,10 @@ def draw_batch(
     z = np.full(len(entry_of), -1, np.int64)
     words = new_words(rng)
     batch = (token_offsets, bags.offsets, entry_of, bags.rows, sticks.order, sticks.u, sticks.v)
-    numbers = (gamma, concentration, components.term_count)
-    progress, pi, unseen = np.zeros(2, np.int64), np.zeros(slots), np.ones(1)
+    eta, total_eta = components.eta, components.eta * components.term_count
+    factors = factors_of_a_product(eta / (totals.max() + len(z)), 10.0)
+    numbers = (gamma, concentration, components.term_count, eta, total_eta, factors, blocks)
+    progress, pi, unseen = np.zeros(3, np.int64), np.zeros(slots), np.ones(1)
     while not _gibbs(progress, sweeps + 1, *batch, rows, totals, members, tables, pi, unseen, z, *numbers, words):
         rows, totals, members, tables, pi = _with_room(rows, totals, members, tables, pi, components)
     born = np.flatnonzero(members[old:]) + old
@@ -128,24 +147,6 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @kernel
-def draw_tables(customers: int, concentration: float, words: np.ndarray) -> int:
-    """Tables of a Chinese restaurant, by seating its customers [S.2, 3]."""
-    tables = min(customers, 1)
-    for i in range(1, customers):
-        if uniform(words) * (concentration + i) < concentration:
-            tables += 1
-    return tables
-
-
-@kernel
-def _empty_slot(old: int, members: np.ndarray) -> int:
-    for k in range(old, len(members)):
-        if members[k] == 0:
-            return k
-    return len(members)
-
-
-@kernel
 def _gibbs(
     progress: np.ndarray,
     sweeps: int,
@@ -166,46 +167,55 @@ def _gibbs(
     gamma: float,
     concentration: float,
     terms: int,
+    eta: float,
+    total_eta: float,
+    factors: int,
+    blocks: bool,
     words: np.ndarray,
 ) -> bool:
-    """Sweeps from `progress`, (sweep, token), on; False if it stopped for want of room."""
+    """Sweeps from `progress`, (sweep, token, document), on; False if it stopped for want of room.
+
+    A sweep draws pi, then the topics of the tokens, then those of whole blocks, with the tables.
+    """
+    old = len(order)
     while progress[0] < sweeps:
-        if progress[1] == 0:
+        if progress[1] == 0 and progress[2] == 0:
             unseen[0] = draw_weights(order, u, v, tables, gamma, words, pi)
             tables[:] = 0
-        batch = (token_offsets, entry_offsets, entry_of, rows_of, rows, totals, members, tables, pi, unseen, z)
-        done = _sweep(progress[1], *batch, len(order), gamma, concentration, terms, words)
-        if done < len(z):
-            progress[1] = done
+        arrays = (entry_of, rows_of, rows, totals, members)
+        if progress[1] < len(z):
+            offsets, numbers = (token_offsets, entry_offsets), (old, gamma, concentration, terms)
+            progress[1] = _sweep(progress[1], offsets, arrays, pi, unseen, z, numbers, words)
+            if progress[1] < len(z):
+                return False
+        constants = (old, gamma, concentration, eta, total_eta, factors, blocks)
+        progress[2] = finish_documents(progress[2], token_offsets, arrays, tables, pi, unseen, z, constants, words)
+        if progress[2] < len(token_offsets) - 1:
             return False
         progress[0] += 1
         progress[1] = 0
+        progress[2] = 0
     return True
 
 
 @kernel
 def _sweep(
     start: int,
-    token_offsets: np.ndarray,
-    entry_offsets: np.ndarray,
-    entry_of: np.ndarray,
-    rows_of: np.ndarray,
-    rows: np.ndarray,
-    totals: np.ndarray,
-    members: np.ndarray,
-    tables: np.ndarray,
+    offsets: tuple[np.ndarray, np.ndarray],
+    arrays: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     pi: np.ndarray,
     unseen: np.ndarray,
     z: np.ndarray,
-    old: int,
-    gamma: float,
-    concentration: float,
-    terms: int,
+    numbers: tuple[int, float, float, int],
     words: np.ndarray,
 ) -> int:
-    """Draw the topics of tokens start, ..., and the tables of the documents that they end; returns the first token that
-    was not drawn, for want of room. rows and totals are lambda and its sums, with the tokens of the batch.
+    """Draw the topics of tokens start, ...; returns the first that was not drawn, for want of room.
+
+    rows and totals are lambda and its sums, with the tokens of the batch.
     """
+    token_offsets, entry_offsets = offsets
+    entry_of, rows_of, rows, totals, members = arrays
+    old, gamma, concentration, terms = numbers
     slots = len(members)
     in_document = np.zeros(slots, np.int64)
     factor = np.zeros(slots)  # (n_dk + b pi_k) / sum_v lambda_kv of the document's topics
@@ -213,7 +223,7 @@ def _sweep(
     listed = np.zeros(slots, np.bool_)
     topics = np.empty(slots, np.int64)  # the document's
     cumulative = np.empty(slots)
-    empty = _empty_slot(old, members)
+    empty = empty_slot(old, members)
     d = np.searchsorted(token_offsets, start, side="right") - 1
     while d < len(token_offsets) - 1:
         begin, end = token_offsets[d], token_offsets[d + 1]
@@ -294,13 +304,10 @@ def _sweep(
             row[new] += 1.0
             factor[new] = (in_document[new] + concentration * pi[new]) / totals[new]
             if new == empty:
-                empty = _empty_slot(old, members)
-        # its tables; and the lists are cleared for the next document
-        for j in range(count):
-            k = topics[j]
-            tables[k] += draw_tables(in_document[k], concentration * pi[k], words)
-            in_document[k] = 0
-            factor[k] = 0.0
-            listed[k] = False
+                empty = empty_slot(old, members)
+        for j in range(count):  # cleared for the next document
+            in_document[topics[j]] = 0
+            factor[topics[j]] = 0.0
+            listed[topics[j]] = False
         d += 1
     return len(z)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -13,6 +14,7 @@ from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, Learner
 
 PRUNE_EVERY = 20_000  # documents [section 3]
+LARGEST_LOG10 = 290.0  # of a product of doubles
 
 
 class TruncationFree(Learner):
@@ -81,3 +83,8 @@ def without_gaps(z: np.ndarray, old: int) -> np.ndarray:
     numbers = np.arange(max(old, int(z.max(initial=-1)) + 1))
     numbers[born] = old + np.arange(len(born))
     return numbers[z]
+
+
+def factors_of_a_product(smallest: float, largest: float) -> int:
+    """So many numbers from smallest to largest can be multiplied without leaving the range of a double."""
+    return max(1, int(LARGEST_LOG10 / max(abs(math.log10(smallest)), math.log10(max(largest, 10.0)))))
