@@ -108,6 +108,7 @@ def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(cop
         ("corpus/synthetic.py", {"generated_corpus", "published_corpus"}, set()),
         ("cli.py", set(), {"first_look_run", "corpora_records", "generated_corpus", "claims"}),
         ("lda/augmented.py", set(), {"warm_kernels", "first_look_run", "blocking_run", "blocking_times"}),
+        ("lda/grouped.py", {"warm_kernels"}, {"first_look_run", "number_of_topics_run", "hyperparameters_run"}),
     ],
 )
 def test_changed_code_reruns_just_the_rules_that_use_it(copy, module, rerun, kept):

@@ -5,7 +5,9 @@ rule warm_kernels:
     output:
         touch(WARM),
     log:
-        f"results/logs/warm-{kernel_hash()}.log",
+        "results/logs/warm-kernels.log",
+    params:
+        code=kernel_hash(),
     message:
         "Compiling the kernels"
     script:

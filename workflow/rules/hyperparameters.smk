@@ -33,7 +33,7 @@ if "hyperparameters" in config["studies"]:
 
     rule hyperparameters_figure:
         input:
-            records=lambda wildcards: HYPER_FIGURES[wildcards.figure][2],
+            records=lambda wildcards: HYPER_FIGURES[wildcards.figure][1],
         output:
             report(
                 f"{RESULTS}/hyperparameters/{{figure}}.png",

@@ -21,7 +21,9 @@ if "hyperparameters" in config["studies"]:
             for corpus in entry["corpora"]:
                 for replicate in range(entry["replicates"]):
                     rest = without(entry, "corpora", "replicates")
-                    yield f"tempering-{entry['sampler']}-{replicate}", {"corpus": corpus, "replicate": replicate, **rest}
+                    model = f"{entry['topics']}-topics-" if "topics" in entry else ""
+                    name = f"tempering-{model}{entry['sampler']}-{replicate}"
+                    yield name, {"corpus": corpus, "replicate": replicate, **rest}
 
     def on_corpora(part, name):
         for entry in HYPER[part]:
@@ -41,7 +43,7 @@ if "hyperparameters" in config["studies"]:
         "hyper_coverage": [("coverage", entry) for entry in HYPER["coverage"]],
     }
     RUNS["hyperparameters"] = {
-        f"{params['corpus']}-{name}": {"kind": kind, **params, "truth": None, "paper": None, **MODELS[params["corpus"]]}
+        f"{params['corpus']}-{name}": {"kind": kind, "truth": None, "paper": None, **MODELS[params["corpus"]], **params}
         for kind, runs in HYPER_KINDS.items()
         for name, params in runs
         if PLACES[params["corpus"]]
@@ -57,15 +59,10 @@ if "hyperparameters" in config["studies"]:
             and all(run.get(key) == value for key, value in wanted.items())
         ]
 
-    def hyper_corpora(kind, **wanted):
-        runs = RUNS["hyperparameters"].values()
-        return sorted(
-            {
-                run["corpus"]
-                for run in runs
-                if run["kind"] == kind and all(run.get(key) == value for key, value in wanted.items())
-            }
-        )
+    def hyper_models(kind, **wanted):
+        """(corpus, topics) of the runs of a kind with these parameters."""
+        runs = [RUNS["hyperparameters"][Path(folder).name] for folder in hyper_records(kind, **wanted)]
+        return sorted({(run["corpus"], run["topics"]) for run in runs})
 
     def hyper_before(wildcards):
         """The records that a run builds on: the step before, or where the choices of h come from."""
@@ -73,7 +70,8 @@ if "hyperparameters" in config["studies"]:
         if run["kind"] == "hyper_step" and run["number"] > 0:
             return [f"{RESULTS}/hyperparameters/{run['corpus']}-step-{run['number']:02}"]
         if run["kind"] == "hyper_score":
-            found = hyper_records("hyper_surface", corpus=run["corpus"], functionals=False, replicate=0)
+            model = {"corpus": run["corpus"], "topics": run["topics"]}
+            found = hyper_records("hyper_surface", functionals=False, replicate=0, **model)
             return [*found, *hyper_records("hyper_rivals", corpus=run["corpus"])]
         return []
 
@@ -81,51 +79,21 @@ if "hyperparameters" in config["studies"]:
         run = RUNS["hyperparameters"][wildcards.run]
         return code_hash(f"bayestopics.studies.{run['kind']}", SAMPLERS[run.get("sampler", "single-site")])
 
-    # the corpora on which tempering and its rivals meet with several starts [figure 8]
-    MET = [
-        name
-        for name in hyper_corpora("hyper_rivals")
-        if hyper_records("hyper_surface", corpus=name)
-        and any(run["starts"] > 1 for run in RUNS["hyperparameters"].values() if run["corpus"] == name and "starts" in run)
-    ]
-    FOLLOWED = hyper_corpora("hyper_surface", functionals=True)
-    HYPER_FIGURES = {  # name -> draw, title, records
-        **{
-            f"surface-{name}": ("draw_surface", f"m(h): {name}", hyper_records("hyper_surface", corpus=name))
-            for name in hyper_corpora("hyper_surface")
-        },
-        **{
-            f"functionals-{name}": (
-                "draw_functionals",
-                f"what depends on h: {name}",
-                hyper_records("hyper_surface", corpus=name, functionals=True),
-            )
-            for name in FOLLOWED
-        },
-        **{
-            f"hat-tilde-{name}": (
-                "draw_hat_tilde",
-                f"two estimators, two seeds: {name}",
-                hyper_records("hyper_surface", corpus=name, functionals=True),
-            )
-            for name in FOLLOWED
-        },
-        **(
-            {
-                "rivals": (
-                    "draw_rivals",
-                    "tempering and its rivals",
-                    [folder for name in MET for folder in hyper_records("hyper_surface", "hyper_rivals", corpus=name)],
-                )
-            }
-            if MET
-            else {}
-        ),
-        **{
-            f"grid-{name}": ("draw_grid", "the iterative grid", hyper_records("hyper_step", corpus=name))
-            for name in hyper_corpora("hyper_step")
-        },
-    }
+    HYPER_FIGURES = {}  # name -> the function that draws it, and its records
+    for corpus, topics in hyper_models("hyper_surface"):
+        model = {"corpus": corpus, "topics": topics}
+        name = corpus if topics == MODELS[corpus]["topics"] else f"{corpus}-{topics}-topics"
+        HYPER_FIGURES[f"surface-{name}"] = ("draw_surface", hyper_records("hyper_surface", **model))
+        if followed := hyper_records("hyper_surface", functionals=True, **model):
+            HYPER_FIGURES[f"functionals-{name}"] = ("draw_functionals", followed)
+        if hyper_records("hyper_surface", functionals=True, replicate=1, **model):
+            HYPER_FIGURES[f"hat-tilde-{name}"] = ("draw_hat_tilde", followed)
+    # where rivals have several starts, they are drawn with tempering [figure 8]
+    met = [run["corpus"] for run in RUNS["hyperparameters"].values() if run.get("starts", 1) > 1]
+    if both := [folder for name in met for folder in hyper_records("hyper_surface", "hyper_rivals", corpus=name)]:
+        HYPER_FIGURES["rivals"] = ("draw_rivals", both)
+    for corpus, _ in hyper_models("hyper_step"):
+        HYPER_FIGURES[f"grid-{corpus}"] = ("draw_grid", hyper_records("hyper_step", corpus=corpus))
     HYPER_TABLES = {  # name -> kinds of the records, title
         "estimates": (["hyper_surface"], "The best h of every corpus, by serial tempering"),
         "scores": (["hyper_score"], "Leave-one-out scores of every choice of h, relative to tempering"),

@@ -1,1 +1,1 @@
-"""Models without a fixed number of topics: the hierarchical Dirichlet process and the Dirichlet process mixture."""
+"""Models that choose their number of topics: the DP mixture and the HDP, by variational inference and by Gibbs."""

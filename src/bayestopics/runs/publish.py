@@ -24,7 +24,7 @@ IDENTITY = "bayestopics.identity"
 POINTS = 200  # of a trace that MLflow gets; the record has all
 BATCH = 1000  # metrics a call, MLflow's limit
 # tables that MLflow draws as curves, and the column that is their step
-STEPS = {"trace": ("sweep", "step"), "evidence": ("topics",), "scores": ("topics",)}
+STEPS = {"trace": ("sweep", "step"), "evidence": ("topics",), "scores": ("topics",), "steps": ("number",)}
 
 
 def tracking_uri(results: Path) -> str:
@@ -104,15 +104,15 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
 
 
 def _points(record: Record) -> Iterable[tuple[str, int, float]]:
-    """(table/column, step, value): at most POINTS finite values a column, evenly spaced. A step is a sweep, counted
-    from 1, or a number of topics."""
+    """(table/column, step, value): at most POINTS finite values a column, evenly spaced. A step is a sweep or a
+    step, counted from 1, or a number of topics."""
     for name, keys in STEPS.items():
-        if name not in record.tables:
+        table = record.tables.get(name)
+        key = None if table is None else next((key for key in keys if key in table.columns), None)
+        if table is None or key is None:
             continue
-        table = record.tables[name]
-        key = next(key for key in keys if key in table.columns)
         for column in table.columns.difference([key, "chain"], sort=False):
             values = table.loc[np.isfinite(table[column].astype(float)), [key, column]]
             every = max(1, -(-len(values) // POINTS))
             for row in values.iloc[::every].itertuples(index=False):
-                yield f"{name}/{column}", int(row[0]) + (name == "trace"), float(row[1])
+                yield f"{name}/{column}", int(row[0]) + (name in ("trace", "steps")), float(row[1])

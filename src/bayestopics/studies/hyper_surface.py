@@ -118,7 +118,7 @@ def _argmaxes(chains: list[TemperedChain]) -> pd.DataFrame:
 def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
     """Where the chain was; with the samplers of the paper also A and B, which are all that any estimate needs."""
     points = chain.grid.points[chain.index]
-    columns = {"index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
+    columns = {"sweep": np.arange(len(chain)), "index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
     if sampler in WITH_PARAMETERS:
         columns |= {"a": chain.of_alpha[:, 0], "b": chain.of_eta[:, 0]}
     names = list(FUNCTIONALS)[: chain.functionals.shape[1]]

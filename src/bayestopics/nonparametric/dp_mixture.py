@@ -1,0 +1,57 @@
+"""The DP mixture of multinomials, one component a document: the probability of a document that was held out.
+
+Two forms, both exact. `plug_in` is the paper's [Wang & Blei, S.3]: the means of theta and pi are taken for the truth.
+`collapsed` is E_q[p(x)], theta and pi summed out: what the model believes, uncertainty included. In both the components
+not yet seen take part, with the mean of their prior: probabilities of all documents of a length sum to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.special import logsumexp
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.nonparametric.dp_truncation_free import log_likelihoods_of_all
+from bayestopics.nonparametric.stream import Bags, Learner
+from bayestopics.nonparametric.truncation_free import factors_of_a_product
+
+BLOCK = 512  # documents at a time: memory stays bounded
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """log p(x) of each document, as a sequence of tokens."""
+
+    log_likelihoods: np.ndarray
+    tokens: int
+
+    @property
+    def per_word(self) -> float:
+        """sum_d log p(x_d) / tokens."""
+        return float(self.log_likelihoods.sum() / self.tokens)
+
+
+def plug_in(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
+    """log sum_k pi_k prod_w theta_kw^c_w, at the means of pi and theta."""
+    bags = Bags.of(corpus, learner.term_count)
+    weights, theta = learner.mean_model()
+    log_weights, log_theta = np.log(weights), np.log(theta)
+    matrix = sparse.csr_array((bags.counts.astype(np.float64), bags.terms, bags.offsets), (len(bags), len(theta)))
+    blocks = [matrix[start : start + BLOCK] @ log_theta + log_weights for start in range(0, len(bags), BLOCK)]
+    return HeldOut(np.concatenate([logsumexp(block, axis=1) for block in blocks]), int(bags.counts.sum()))
+
+
+def collapsed(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
+    """log of the sum of the weights in [6]: E_q over theta and pi, unseen components included."""
+    bags = Bags.of(corpus, learner.term_count)
+    components = learner.components
+    rows, totals = components.rows(bags.kinds, 1), components.row_totals(1)
+    factors = factors_of_a_product(components.eta, totals.max() + bags.lengths.max())
+    likelihoods = log_likelihoods_of_all(bags.offsets, bags.rows, bags.counts, bags.lengths, rows, totals, factors)
+    weights, unseen = learner.mean_weights()
+    with np.errstate(divide="ignore"):  # a truncated q leaves nothing to unseen components
+        log_weights = np.log(np.append(weights, unseen))
+    return HeldOut(logsumexp(likelihoods + log_weights, axis=1), int(bags.counts.sum()))

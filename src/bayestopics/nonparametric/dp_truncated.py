@@ -1,0 +1,68 @@
+"""The DP mixture by mean field at a truncation level: the baseline [Wang & Blei, section 2.1; Blei & Jordan 2006].
+
+q(z_i = k) is proportional to exp E[log pi_k + sum_w c_w log theta_kw] [5]. Stochastic, a batch at a time, or
+coordinate ascent on the whole corpus, with its bound [3].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
+from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.truncated import Truncated, component_divergence, expected_log_rows
+
+
+class TruncatedDPMixture(Truncated):
+    name = "truncated DP mixture"
+
+    def __init__(
+        self,
+        term_count: int,
+        rng: np.random.Generator,
+        documents: int,
+        eta: float = 0.5,
+        concentration: float = 1.0,
+        truncation: int = 300,
+    ) -> None:
+        checked(concentration=concentration)
+        super().__init__(term_count, rng, eta, truncation, {"documents": documents, "concentration": concentration})
+
+    def top_concentration(self) -> float:
+        return float(self.settings["concentration"])
+
+    def used_components(self) -> int:
+        return int(np.count_nonzero(self.components.sizes >= 1.0))
+
+    def responsibilities(self, bags: Bags, sticks: ClosedSticks) -> tuple[np.ndarray, np.ndarray]:
+        """q(z) of every document [5], and the logs of what they are divided by."""
+        scores = bags.matrix() @ expected_log_rows(self.components, bags.kinds) + sticks.expected_logs()
+        normalisers = logsumexp(scores, axis=1)
+        return np.exp(scores - normalisers[:, None]), normalisers
+
+    def _update(self, bags: Bags) -> None:
+        q, _ = self.responsibilities(bags, self.sticks())
+        self._step(bags, bags.matrix().T @ q, q.sum(axis=0))
+
+    def fit(self, corpus: Corpus, iterations: int, tolerance: float = 1e-6) -> np.ndarray:
+        """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
+
+        It stops when the bound gains less than `tolerance` nats a document.
+        """
+        bags = Bags.of(corpus, self.term_count)
+        sticks, bounds = self.sticks(), np.empty(0)
+        for _ in range(iterations):
+            q, normalisers = self.responsibilities(bags, sticks)
+            # [3] with q(z) at its best: E[log p(x, z)] - E[log q(z)] is the sum of the normalisers
+            bound = normalisers.sum() - component_divergence(self.components) - sticks.divergence()
+            bounds = np.append(bounds, bound)
+            self._replace(bags.kinds, bags.matrix().T @ q, q.sum(axis=0))
+            sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
+            self.documents_seen += len(bags)
+            self.updates += 1
+            self._record()
+            if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
+                break
+        return bounds

@@ -1,0 +1,258 @@
+"""The DP mixture by locally collapsed variational inference, without truncation [Wang & Blei, sections 2.2 and 2.3].
+
+A document's component is drawn from q(z) = E_q[p(x, z | theta, pi)] [6], in closed form. The documents of a batch share
+their draws [the display after 11]: each is drawn given the others, whose counts join lambda, u and v. Among components
+born in the batch the law is that of the Chinese restaurant: their order on the stick is summed out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bayestopics.jit import kernel
+from bayestopics.lda.uniforms import new_words, uniform
+from bayestopics.nonparametric.components import Components
+from bayestopics.nonparametric.sticks import Sticks
+from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
+
+ROOM = 16  # components that may be born before arrays are made larger
+
+
+class TruncationFreeDPMixture(TruncationFree):
+    """`sweeps` Gibbs sweeps over a batch after its first, sequential draw; a batch of one document needs none."""
+
+    name = "truncation-free DP mixture"
+
+    def __init__(
+        self,
+        term_count: int,
+        rng: np.random.Generator,
+        documents: int | None = None,
+        eta: float = 0.5,
+        concentration: float = 1.0,
+        sweeps: int = 2,
+    ) -> None:
+        checked(eta=eta, concentration=concentration, terms=term_count)
+        settings = {"documents": documents, "concentration": concentration, "sweeps": sweeps}
+        super().__init__(Components(term_count, eta), settings, rng)
+
+    def top_concentration(self) -> float:
+        return float(self.settings["concentration"])
+
+    def _alive(self) -> np.ndarray:
+        return self.components.sizes >= 1.0
+
+    def _draw(self, components: Components, bags: Bags) -> np.ndarray:
+        sweeps = 0 if len(bags) == 1 else self.settings["sweeps"]
+        return draw_batch(components, self.top_concentration(), bags, sweeps, self.rng)
+
+    def _add(self, components: Components, bags: Bags, drawn: np.ndarray, first: int = 0) -> None:
+        """lambda_kw += n_kw, and one more document for the size of component z."""
+        components.grow(max(int(drawn.max(initial=-1)) + 1 - components.count, 0))
+        z = np.where(drawn >= first, drawn, -1)
+        _add_entries(bags.offsets, bags.terms, bags.counts, z, 1.0 / components.weight, components.stored)
+        np.add.at(components.totals, z[z >= 0], bags.lengths[z >= 0])
+        np.add.at(components.sizes, z[z >= 0], 1.0)
+
+
+# -- a batch ------------------------------------------------------------------------------------------
+
+
+def draw_batch(
+    components: Components, concentration: float, bags: Bags, sweeps: int, rng: np.random.Generator
+) -> np.ndarray:
+    """The component of each document, one in turn and then in `sweeps` Gibbs sweeps; numbers from `components.count` on
+    are new, and every such number up to the largest is in use.
+    """
+    sticks = Sticks.of(components.sizes, concentration)
+    room = min(ROOM, len(bags))
+    rows, totals = components.rows(bags.kinds, room), components.row_totals(room)
+    members = np.zeros(components.count + room, np.int64)
+    z = np.full(len(bags), -1, np.int64)
+    factors = factors_of_a_product(components.eta, totals.max(initial=1.0) + bags.counts.sum())
+    words = new_words(rng)
+    prior = (components.eta, components.eta * components.term_count, concentration)
+    for _ in range(sweeps + 1):
+        done = 0
+        while done < len(bags):
+            batch = (bags.offsets, bags.rows, bags.counts, bags.lengths, sticks.order, sticks.u, sticks.v)
+            done = _draw_documents(done, *batch, rows, totals, members, z, *prior, factors, words)
+            if done < len(bags):  # no room for another component
+                more = len(members)
+                rows = np.hstack((rows, np.full((len(rows), more), components.eta)))
+                totals = np.concatenate((totals, np.full(more, prior[1])))
+                members = np.concatenate((members, np.zeros(more, np.int64)))
+    return without_gaps(z, components.count)
+
+
+@kernel
+def _add_entries(
+    offsets: np.ndarray, terms: np.ndarray, counts: np.ndarray, z: np.ndarray, amount: float, stored: np.ndarray
+) -> None:
+    """Documents with a negative z are left out."""
+    for d in range(len(z)):
+        if z[d] >= 0:
+            for e in range(offsets[d], offsets[d + 1]):
+                stored[terms[e], z[d]] += amount * counts[e]
+
+
+# -- kernels ------------------------------------------------------------------------------------------
+
+
+@kernel
+def log_likelihoods(
+    start: int,
+    end: int,
+    rows_of: np.ndarray,
+    counts: np.ndarray,
+    length: int,
+    rows: np.ndarray,
+    totals: np.ndarray,
+    factors: int,
+    result: np.ndarray,
+) -> None:
+    """log of G(L_k) / G(L_k + n) prod_w G(lambda_kw + c_w) / G(lambda_kw) for the components in `result`.
+
+    The ratios of gammas are products, whose log is taken once every `factors` of them.
+    """
+    components = len(result)
+    product = np.ones(components)
+    for k in range(components):
+        result[k] = math.lgamma(totals[k]) - math.lgamma(totals[k] + length)
+    pending = 0
+    for e in range(start, end):
+        row = rows[rows_of[e]]
+        for i in range(counts[e]):
+            for k in range(components):
+                product[k] *= row[k] + i
+            pending += 1
+            if pending == factors:
+                pending = 0
+                for k in range(components):
+                    result[k] += math.log(product[k])
+                    product[k] = 1.0
+    for k in range(components):
+        result[k] += math.log(product[k])
+
+
+@kernel
+def log_likelihoods_of_all(
+    offsets: np.ndarray,
+    rows_of: np.ndarray,
+    counts: np.ndarray,
+    lengths: np.ndarray,
+    rows: np.ndarray,
+    totals: np.ndarray,
+    factors: int,
+) -> np.ndarray:
+    """Documents x components."""
+    result = np.empty((len(lengths), len(totals)))
+    for d in range(len(lengths)):
+        log_likelihoods(offsets[d], offsets[d + 1], rows_of, counts, lengths[d], rows, totals, factors, result[d])
+    return result
+
+
+@kernel
+def _log_likelihood_of_new(
+    start: int, end: int, counts: np.ndarray, length: int, eta: float, total_eta: float
+) -> float:
+    result = math.lgamma(total_eta) - math.lgamma(total_eta + length)
+    for e in range(start, end):
+        result += math.lgamma(eta + counts[e]) - math.lgamma(eta)
+    return result
+
+
+@kernel
+def _weights(
+    order: np.ndarray, u: np.ndarray, v: np.ndarray, members: np.ndarray, concentration: float, weights: np.ndarray
+) -> None:
+    """E[pi_k] given the documents that have a component; the last entry of `weights` is that of a new one."""
+    old, slots = len(order), len(members)
+    in_tail = 0
+    for k in range(old, slots):
+        in_tail += members[k]
+    after = np.empty(old, np.int64)
+    total = in_tail
+    for j in range(old - 1, -1, -1):
+        after[j] = total
+        total += members[order[j]]
+    left = 1.0
+    for j in range(old):
+        k = order[j]
+        both = u[j] + v[j] + members[k] + after[j]
+        weights[k] = left * (u[j] + members[k]) / both
+        left *= (v[j] + after[j]) / both
+    for k in range(old, slots):  # the Chinese restaurant
+        weights[k] = left * members[k] / (concentration + in_tail)
+    weights[slots] = left * concentration / (concentration + in_tail)
+
+
+@kernel
+def _draw_documents(
+    start: int,
+    offsets: np.ndarray,
+    rows_of: np.ndarray,
+    counts: np.ndarray,
+    lengths: np.ndarray,
+    order: np.ndarray,
+    u: np.ndarray,
+    v: np.ndarray,
+    rows: np.ndarray,
+    totals: np.ndarray,
+    members: np.ndarray,
+    z: np.ndarray,
+    eta: float,
+    total_eta: float,
+    concentration: float,
+    factors: int,
+    words: np.ndarray,
+) -> int:
+    """Draw the components of documents start, ...; returns the first that was not drawn, for want of room."""
+    old, slots = len(order), len(members)
+    weights = np.empty(slots + 1)
+    log_weights = np.empty(slots + 1)
+    for d in range(start, len(z)):
+        begin, end = offsets[d], offsets[d + 1]
+        empty = slots
+        for k in range(old, slots):
+            empty = k if members[k] == 0 else empty
+        if empty == slots:  # before anything is drawn: a draw that was dropped would make births rarer
+            return d
+        # out of its component
+        k = z[d]
+        if k >= 0:
+            members[k] -= 1
+            totals[k] -= lengths[d]
+            for e in range(begin, end):
+                rows[rows_of[e], k] -= counts[e]
+        # the conditional [6]
+        _weights(order, u, v, members, concentration, weights)
+        log_likelihoods(begin, end, rows_of, counts, lengths[d], rows, totals, factors, log_weights[:slots])
+        log_weights[slots] = _log_likelihood_of_new(begin, end, counts, lengths[d], eta, total_eta)
+        largest = -np.inf
+        for k in range(slots + 1):
+            log_weights[k] += math.log(weights[k]) if weights[k] > 0.0 else -np.inf
+            largest = max(largest, log_weights[k])
+        mass = 0.0
+        for k in range(slots + 1):
+            weights[k] = math.exp(log_weights[k] - largest)
+            mass += weights[k]
+        threshold = uniform(words) * mass
+        new = slots
+        for k in range(slots + 1):
+            if weights[k] > 0.0:
+                new = k
+                threshold -= weights[k]
+                if threshold < 0.0:
+                    break
+        # into its component
+        new = empty if new == slots else new
+        z[d] = new
+        members[new] += 1
+        totals[new] += lengths[d]
+        for e in range(begin, end):
+            rows[rows_of[e], new] += counts[e]
+    return len(z)

@@ -1,0 +1,177 @@
+"""Moves of whole blocks, all tokens of a document in one topic, for the truncation-free HDP; and the tables after them.
+
+A block goes from its topic to any that the document does not have, or to a new one, by its conditional: a Gibbs step
+on the topic of a set of tokens that the step itself does not change. So topics are born with many words, as in the DP
+mixture. With block size m, topic k has the weight
+    prod_{i<m} (b pi_k + i) / (sum_v lambda_kv + i)  prod_w lambda_kw (lambda_kw + 1) ... (lambda_kw + c_w - 1).
+For a new topic pi_k is needed: a stick is drawn from Beta(1, a) for the choice, and b pi_k as the first factor becomes
+b (1 - sum pi), the mass of all unseen topics (Neal 2000, algorithm 8, with one auxiliary component). A block that is
+alone in a new topic keeps the topic's stick.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bayestopics.jit import kernel
+from bayestopics.lda.uniforms import uniform
+
+
+@kernel
+def draw_tables(customers: int, concentration: float, words: np.ndarray) -> int:
+    """Tables of a Chinese restaurant, by seating its customers [Wang & Blei, S.2, 3]."""
+    tables = min(customers, 1)
+    for i in range(1, customers):
+        if uniform(words) * (concentration + i) < concentration:
+            tables += 1
+    return tables
+
+
+@kernel
+def empty_slot(old: int, members: np.ndarray) -> int:
+    for k in range(old, len(members)):
+        if members[k] == 0:
+            return k
+    return len(members)
+
+
+@kernel
+def _block_weights(
+    block: np.ndarray,
+    rows: np.ndarray,
+    totals: np.ndarray,
+    pi: np.ndarray,
+    concentration: float,
+    factors: int,
+    log_weights: np.ndarray,
+) -> None:
+    """log of the weight of every topic; block[i] is the row of token i, equal rows side by side."""
+    slots = len(totals)
+    product = np.ones(slots)
+    log_weights[:slots] = 0.0
+    repeat = 0
+    for i in range(len(block)):
+        repeat = repeat + 1 if i > 0 and block[i] == block[i - 1] else 0
+        row = rows[block[i]]
+        if i == 0:
+            for k in range(slots):
+                product[k] = row[k] / totals[k]
+        else:
+            for k in range(slots):
+                product[k] *= (row[k] + repeat) * (concentration * pi[k] + i) / (totals[k] + i)
+        if i % factors == factors - 1:
+            for k in range(slots):
+                log_weights[k] += math.log(product[k])
+                product[k] = 1.0
+    for k in range(slots):
+        if pi[k] > 0.0:
+            log_weights[k] += math.log(product[k]) + math.log(concentration * pi[k])
+        else:
+            log_weights[k] = -np.inf
+
+
+@kernel
+def _weight_of_new(
+    block: np.ndarray, unseen: float, pi: float, concentration: float, eta: float, total_eta: float
+) -> float:
+    result, repeat = 0.0, 0
+    for i in range(len(block)):
+        repeat = repeat + 1 if i > 0 and block[i] == block[i - 1] else 0
+        first = concentration * unseen if i == 0 else concentration * pi + i
+        result += math.log(first * (eta + repeat) / (total_eta + i)) if first > 0.0 else -np.inf
+    return result
+
+
+@kernel
+def _choose(log_weights: np.ndarray, words: np.ndarray) -> int:
+    largest, mass = log_weights.max(), 0.0
+    for k in range(len(log_weights)):
+        log_weights[k] = math.exp(log_weights[k] - largest)
+        mass += log_weights[k]
+    threshold, chosen = uniform(words) * mass, 0
+    for k in range(len(log_weights)):
+        if log_weights[k] > 0.0:
+            chosen = k
+            threshold -= log_weights[k]
+            if threshold < 0.0:
+                break
+    return chosen
+
+
+@kernel
+def finish_documents(
+    start: int,
+    token_offsets: np.ndarray,
+    arrays: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    tables: np.ndarray,
+    pi: np.ndarray,
+    unseen: np.ndarray,
+    z: np.ndarray,
+    constants: tuple[int, float, float, float, float, int, bool],
+    words: np.ndarray,
+) -> int:
+    """Move the blocks of documents start, ..., if `blocks`, and draw their tables; returns the first document without
+    room for its topics.
+    """
+    entry_of, rows_of, rows, totals, members = arrays
+    old, gamma, concentration, eta, total_eta, factors, blocks = constants
+    slots = len(members)
+    in_document, topics = np.zeros(slots, np.int64), np.empty(slots, np.int64)
+    log_weights = np.empty(slots + 1)
+    for d in range(start, len(token_offsets) - 1):
+        begin, end = token_offsets[d], token_offsets[d + 1]
+        count, free = 0, 0
+        for i in range(begin, end):
+            if in_document[z[i]] == 0:
+                topics[count] = z[i]
+                count += 1
+            in_document[z[i]] += 1
+        for k in range(old, slots):
+            free += members[k] == 0
+        if blocks and free < count:  # before anything is drawn
+            return d
+        tokens, block = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
+        for j in range(count if blocks else 0):
+            # out of its topic
+            k, size = topics[j], 0
+            for i in range(begin, end):
+                if z[i] == k:
+                    tokens[size], block[size] = i, rows_of[entry_of[i]]
+                    rows[block[size], k] -= 1.0
+                    size += 1
+            totals[k] -= size
+            members[k] -= size
+            in_document[k] = 0
+            # a stick for a new topic; if k has lost all that it had, that is the new one
+            new = k
+            if k >= old and members[k] == 0:
+                unseen[0] += pi[k]
+            else:
+                new = empty_slot(old, members)
+                pi[new] = unseen[0] * (1.0 - (1.0 - uniform(words)) ** (1.0 / gamma))
+            _block_weights(block[:size], rows, totals, pi, concentration, factors, log_weights)
+            for t in range(count):
+                if in_document[topics[t]] > 0:
+                    log_weights[topics[t]] = -np.inf
+            log_weights[new] = -np.inf
+            log_weights[slots] = _weight_of_new(block[:size], unseen[0], pi[new], concentration, eta, total_eta)
+            chosen = _choose(log_weights, words)
+            if chosen == slots:
+                chosen = new
+                unseen[0] = max(unseen[0] - pi[new], 0.0)
+            else:
+                pi[new] = 0.0
+            # into its topic
+            for i in range(size):
+                z[tokens[i]] = chosen
+                rows[block[i], chosen] += 1.0
+            totals[chosen] += size
+            members[chosen] += size
+            in_document[chosen] = size
+            topics[j] = chosen
+        for j in range(count):
+            tables[topics[j]] += draw_tables(in_document[topics[j]], concentration * pi[topics[j]], words)
+            in_document[topics[j]] = 0
+    return len(token_offsets) - 1

@@ -1,0 +1,150 @@
+"""The probability of a held-out document under the HDP topic model, at the means of pi and theta [Wang & Blei, S.3].
+
+Then the model is LDA with Dirichlet parameters b pi. Two estimates of p(x), both unbiased: left-to-right, and
+importance sampling of the document's topic weights. The paper's proposal for the latter, Dirichlet(b pi + counts), has
+weights of infinite variance; with a share of the prior mixed in they are bounded by the inverse of that share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sparse
+from scipy.special import gammaln, logsumexp
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import kernel
+from bayestopics.lda.parameters import log_gamma_draws
+from bayestopics.lda.uniforms import new_words, uniform
+from bayestopics.nonparametric.stream import Bags, Learner
+from bayestopics.predict.left_to_right import given_beta
+from bayestopics.problems import InputError
+
+LARGE_SCATTER = 1.0  # nats: beyond, the delta method says less than the truth
+GIBBS_SWEEPS = 20  # whose second half gives the counts of a proposal
+GROUPS = 10  # of importance draws, whose means are compared: single weights have two scales, the prior's and the other
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedHeldOut:
+    """Independent estimates of p(x), of each document with words, and the logs of their means."""
+
+    log_estimates: np.ndarray  # documents x repeats
+    tokens: int
+
+    @property
+    def log_likelihoods(self) -> np.ndarray:
+        return logsumexp(self.log_estimates, axis=1) - np.log(self.log_estimates.shape[1])
+
+    @property
+    def per_word(self) -> float:
+        return float(self.log_likelihoods.sum() / self.tokens)
+
+    @property
+    def standard_error(self) -> float:
+        """Of `per_word`, from the draws alone, not from the choice of documents.
+
+        The standard deviation of a document's log estimates over sqrt(repeats) where that deviation is below 1 nat;
+        else the deviation itself, and `per_word` is too low by up to as much: p(x) is unbiased, its log is not.
+        """
+        spread = self.log_estimates.std(axis=1, ddof=1)
+        errors = np.where(spread < LARGE_SCATTER, spread / np.sqrt(self.log_estimates.shape[1]), spread)
+        return float(np.sqrt(np.sum(errors**2)) / self.tokens)
+
+    @property
+    def share_of_the_largest(self) -> float:
+        """How much of a document's sum is its largest term, on average: near 1 it is worth one repeat."""
+        return float(np.mean(np.exp(self.log_estimates.max(axis=1) - logsumexp(self.log_estimates, axis=1))))
+
+
+def left_to_right(
+    learner: Learner, corpus: Corpus | sparse.csr_array, particles: int, rng: np.random.Generator
+) -> EstimatedHeldOut:
+    if particles < 2:
+        raise InputError(f"left-to-right needs at least 2 particles for an error, not {particles}")
+    bags, alpha, theta = _prepared(learner, corpus)
+    log_theta, words = np.log(theta), new_words(rng)
+    logs = []
+    for d in np.flatnonzero(bags.lengths).tolist():
+        document = bags.document(d)
+        terms = rng.permutation(np.repeat(document.terms, document.counts))
+        logs.append(given_beta(terms, log_theta, alpha, particles, words).sum(axis=1))
+    return EstimatedHeldOut(np.array(logs), int(bags.counts.sum()))
+
+
+def importance_sampling(
+    learner: Learner,
+    corpus: Corpus | sparse.csr_array,
+    draws: int,
+    rng: np.random.Generator,
+    prior_share: float = 0.0,
+) -> EstimatedHeldOut:
+    """The paper's for `prior_share` 0; with 0.1, say, one of ten draws is from the prior, and weights are at most 10.
+
+    `draws` are in 10 groups, as equal as can be had: a group's mean is one estimate.
+    """
+    if draws < GROUPS:
+        raise InputError(f"importance sampling needs at least {GROUPS} draws, not {draws}")
+    if not 0.0 <= prior_share <= 1.0:
+        raise InputError(f"the share of the prior must be from 0 to 1, not {prior_share}")
+    bags, alpha, theta = _prepared(learner, corpus)
+    words = new_words(rng)
+    logs = []
+    for d in np.flatnonzero(bags.lengths).tolist():
+        document = bags.document(d)
+        theta_of_entries = theta[document.terms]
+        tokens = np.repeat(theta_of_entries, document.counts, axis=0)
+        counts = _mean_counts(tokens, alpha, GIBBS_SWEEPS, words)
+        from_prior = rng.random(draws) < prior_share
+        log_phi = log_gamma_draws(np.where(from_prior[:, None], alpha, alpha + counts), rng)
+        log_phi -= logsumexp(log_phi, axis=1, keepdims=True)
+        log_likelihood = np.log(np.exp(log_phi) @ theta_of_entries.T) @ document.counts
+        log_terms = log_likelihood - _log_mixture(log_phi, alpha, counts, prior_share)
+        groups = np.array_split(log_terms, GROUPS)
+        logs.append([logsumexp(group) - np.log(len(group)) for group in groups])
+    return EstimatedHeldOut(np.array(logs), int(bags.counts.sum()))
+
+
+def _log_mixture(log_phi: np.ndarray, alpha: np.ndarray, counts: np.ndarray, prior_share: float) -> np.ndarray:
+    """log of the proposal's density over the prior's."""
+    log_ratio = log_phi @ counts + gammaln(alpha.sum() + counts.sum()) - gammaln(alpha.sum())
+    log_ratio -= np.sum(gammaln(alpha + counts) - gammaln(alpha))
+    if prior_share == 0.0:
+        return log_ratio
+    return np.logaddexp(np.log(prior_share), np.log1p(-prior_share) + log_ratio) if prior_share < 1 else 0 * log_ratio
+
+
+def _prepared(learner: Learner, corpus: Corpus | sparse.csr_array) -> tuple[Bags, np.ndarray, np.ndarray]:
+    """The documents, b E[pi], E[theta]."""
+    bags = Bags.of(corpus, learner.term_count)
+    if not np.any(bags.lengths):
+        raise InputError("there are no held-out words")
+    weights, theta = learner.mean_model()
+    return bags, learner.settings["concentration"] * weights, theta
+
+
+@kernel
+def _mean_counts(theta: np.ndarray, alpha: np.ndarray, sweeps: int, words: np.ndarray) -> np.ndarray:
+    """Words of the document in each topic, the mean over the second half of Gibbs sweeps; theta[n, k] of word n."""
+    length, topics = theta.shape
+    z, counts = np.full(length, -1, np.int64), np.zeros(topics)
+    weights, mean = np.empty(topics), np.zeros(topics)
+    for sweep in range(sweeps):
+        for n in range(length):
+            if z[n] >= 0:
+                counts[z[n]] -= 1
+            mass = 0.0
+            for k in range(topics):
+                weights[k] = (counts[k] + alpha[k]) * theta[n, k]
+                mass += weights[k]
+            threshold = uniform(words) * mass
+            for k in range(topics):
+                z[n] = k
+                threshold -= weights[k]
+                if threshold < 0.0:
+                    break
+            counts[z[n]] += 1
+        if 2 * sweep >= sweeps:
+            mean += counts
+    return mean / (sweeps - (sweeps + 1) // 2)

@@ -1,0 +1,273 @@
+"""The HDP topic model by mean field at a truncation level: the baseline [Wang & Blei, section 3].
+
+The method is that of Wang, Paisley & Blei (2011). A document has its own sticks and a fixed number of tables on them;
+each table has a topic. With phi_tk = q(table t has topic k) and zeta_nt = q(word n sits at table t),
+    phi_tk  is proportional to exp( E[log pi_k] + sum_n c_n zeta_nt E[log theta_kn] ),
+    zeta_nt is proportional to exp( E[log of the document's weight of t] + sum_k phi_tk E[log theta_kn] ).
+Stochastic, a batch at a time, or coordinate ascent on the whole corpus, with its bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import kernel, sum_kernel
+from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
+from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.truncated import Truncated, component_divergence, digamma, expected_log_rows
+from bayestopics.problems import InputError
+
+MOST_ROUNDS = 50  # of coordinate ascent in a document
+AT_REST = 0.02  # of a document's words: so few that join or leave a table do not change its topic
+LOWEST_LOG = -30.0  # below the largest: exp of it is nothing
+
+
+class TruncatedHDP(Truncated):
+    """`truncation` topics of the corpus, `tables` of a document; `gamma` (a) and `concentration` (b) as elsewhere."""
+
+    name = "truncated HDP"
+
+    def __init__(
+        self,
+        term_count: int,
+        rng: np.random.Generator,
+        documents: int,
+        eta: float = 0.01,
+        gamma: float = 1.0,
+        concentration: float = 1.0,
+        truncation: int = 300,
+        tables: int = 20,
+    ) -> None:
+        checked(gamma=gamma, concentration=concentration)
+        if not 2 <= tables <= truncation:
+            raise InputError(f"a document has from 2 to {truncation} tables, not {tables}")
+        settings = {"documents": documents, "gamma": gamma, "concentration": concentration, "tables": tables}
+        super().__init__(term_count, rng, eta, truncation, settings)
+
+    def top_concentration(self) -> float:
+        return float(self.settings["gamma"])
+
+    def used_components(self) -> int:
+        return int(np.count_nonzero(self.components.totals >= 1.0))
+
+    def _update(self, bags: Bags) -> None:
+        zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
+        kind_sums, sizes, _ = self._local(bags, self.sticks(), zeta, AT_REST)
+        self._step(bags, kind_sums, sizes)
+
+    def _local(
+        self, bags: Bags, sticks: ClosedSticks, zeta: np.ndarray, at_rest: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Coordinate ascent in every document, from `zeta` or, where that is negative, from the likeliest topics.
+
+        Gives the sums over documents: kinds x topics, tables of every topic, and the documents' part of the bound.
+        """
+        kind_sums = np.zeros((len(bags.kinds), self.components.count))
+        sizes = np.zeros(self.components.count)
+        log_theta, log_pi = expected_log_rows(self.components, bags.kinds), sticks.expected_logs()
+        batch = (bags.offsets, bags.rows, bags.counts.astype(np.float64), log_theta, log_pi)
+        bound = _documents(*batch, self.settings["concentration"], at_rest, zeta, kind_sums, sizes)
+        return kind_sums, sizes, bound
+
+    def fit(self, corpus: Corpus, iterations: int, tolerance: float = 1e-6) -> np.ndarray:
+        """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
+
+        It stops when the bound gains less than `tolerance` nats a document.
+        """
+        bags = Bags.of(corpus, self.term_count)
+        zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
+        sticks, bounds = self.sticks(), np.empty(0)
+        for _ in range(iterations):
+            kind_sums, sizes, bound = self._local(bags, sticks, zeta, 1e-9)
+            bounds = np.append(bounds, bound - component_divergence(self.components) - sticks.divergence())
+            self._replace(bags.kinds, kind_sums, sizes)
+            sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
+            self.documents_seen += len(bags)
+            self.updates += 1
+            self._record()
+            if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
+                break
+        return bounds
+
+
+# -- kernels ------------------------------------------------------------------------------------------
+
+
+@sum_kernel
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@kernel
+def _to_probabilities(scores: np.ndarray) -> float:
+    """exp(scores) over its sum, in place; returns the log of the sum."""
+    largest = scores.max()
+    total = 0.0
+    for k in range(len(scores)):
+        low = scores[k] - largest < LOWEST_LOG
+        scores[k] = 0.0 if low else math.exp(scores[k] - largest)
+        total += scores[k]
+    for k in range(len(scores)):
+        scores[k] /= total
+    return largest + math.log(total)
+
+
+@kernel
+def _likeliest_topics(
+    counts: np.ndarray, log_theta: np.ndarray, log_pi: np.ndarray, concentration: float, zeta: np.ndarray
+) -> None:
+    """A start: tables have the topics that suit the whole document best, the best first; words sit accordingly."""
+    words, tables = zeta.shape
+    scores = log_pi.copy()
+    for n in range(words):
+        scores += counts[n] * log_theta[n]
+    log_weights = np.empty(tables)
+    _stick_logs(np.zeros(tables), concentration, log_weights)
+    for t in range(tables):
+        k = np.argmax(scores)
+        scores[k] = -np.inf
+        for n in range(words):
+            zeta[n, t] = log_weights[t] + log_theta[n, k]
+    for n in range(words):
+        _to_probabilities(zeta[n])
+
+
+@kernel
+def _stick_logs(mass: np.ndarray, concentration: float, log_weights: np.ndarray) -> float:
+    """E[log weight] of a document's tables given the words at them; returns KL(q | p) of its sticks."""
+    after, left, divergence = mass.sum(), 0.0, 0.0
+    for t in range(len(mass) - 1):
+        after = max(after - mass[t], 0.0)
+        u, v = 1.0 + mass[t], concentration + after
+        both = digamma(u + v)
+        log_taken, log_left = digamma(u) - both, digamma(v) - both
+        divergence += mass[t] * log_taken + after * log_left - math.log(concentration)  # B(1, b) = 1 / b
+        divergence += math.lgamma(u + v) - math.lgamma(u) - math.lgamma(v)
+        log_weights[t] = left + log_taken
+        left += log_left
+    log_weights[-1] = left
+    return divergence
+
+
+@kernel
+def _topics_of_table(
+    t: int,
+    count: np.ndarray,
+    zeta: np.ndarray,
+    log_theta: np.ndarray,
+    log_pi: np.ndarray,
+    phi: np.ndarray,
+    present: np.ndarray,
+) -> tuple[int, float]:
+    """phi of a table, and the topics that it has in `present`; returns their number and E[log pi - log phi]."""
+    topics = len(log_pi)
+    scores = log_pi.copy()
+    for n in range(len(count)):
+        weight, row = count[n] * zeta[n, t], log_theta[n]
+        if weight > 0.0:
+            for k in range(topics):
+                scores[k] += weight * row[k]
+    phi[:] = scores
+    log_total = _to_probabilities(phi)
+    number, part = 0, 0.0
+    for k in range(topics):
+        if phi[k] > 0.0:
+            present[number] = k
+            number += 1
+            part += phi[k] * (log_pi[k] - scores[k] + log_total)
+    return number, part
+
+
+@kernel
+def _documents(
+    offsets: np.ndarray,
+    rows_of: np.ndarray,
+    counts: np.ndarray,
+    log_theta_rows: np.ndarray,
+    log_pi: np.ndarray,
+    concentration: float,
+    at_rest: float,
+    all_zeta: np.ndarray,
+    kind_sums: np.ndarray,
+    sizes: np.ndarray,
+) -> float:
+    """All documents in turn; adds to kind_sums and sizes, returns their part of the bound.
+
+    A table's phi is updated only if more than the share `at_rest` of the words has joined or left since; a table with
+    less than that has the phi of an empty one.
+    """
+    topics, tables = len(log_pi), all_zeta.shape[1]
+    phi, present, number = np.empty((tables, topics)), np.empty((tables, topics), np.int64), np.empty(tables, np.int64)
+    mass, moved, log_weights = np.empty(tables), np.empty(tables), np.empty(tables)
+    part_of_table = np.empty(tables)
+    phi_of_empty = log_pi.copy()
+    part_of_empty = _to_probabilities(phi_of_empty)
+    bound = 0.0
+    for d in range(len(offsets) - 1):
+        begin, end = offsets[d], offsets[d + 1]
+        words = end - begin
+        count, zeta = counts[begin:end], all_zeta[begin:end]
+        log_theta, fit_of_empty = np.empty((words, topics)), np.empty(words)
+        for n in range(words):
+            log_theta[n] = log_theta_rows[rows_of[begin + n]]
+            fit_of_empty[n] = _dot(phi_of_empty, log_theta[n])
+        if words > 0 and zeta[0, 0] < 0.0:
+            _likeliest_topics(count, log_theta, log_pi, concentration, zeta)
+        least = at_rest * count.sum()
+        fit, seat = np.empty((words, tables)), np.empty(tables)  # sum_k phi_tk E[log theta_kn]
+        moved[:] = np.inf
+        part = 0.0
+        for _ in range(MOST_ROUNDS):
+            # sticks and topics of the tables, given who sits there
+            mass[:] = 0.0
+            for n in range(words):
+                for t in range(tables):
+                    mass[t] += count[n] * zeta[n, t]
+            part = -_stick_logs(mass, concentration, log_weights)
+            for t in range(tables):
+                if moved[t] > least and mass[t] <= least:
+                    phi[t], part_of_table[t], number[t] = phi_of_empty, part_of_empty, topics
+                    fit[:, t] = fit_of_empty
+                    moved[t] = 0.0
+                elif moved[t] > least:
+                    number[t], part_of_table[t] = _topics_of_table(
+                        t, count, zeta, log_theta, log_pi, phi[t], present[t]
+                    )
+                    for n in range(words):
+                        if 8 * number[t] > topics:
+                            fit[n, t] = _dot(phi[t], log_theta[n])
+                        else:
+                            fit[n, t] = 0.0
+                            for j in range(number[t]):
+                                fit[n, t] += phi[t, present[t, j]] * log_theta[n, present[t, j]]
+                    moved[t] = 0.0
+                part += part_of_table[t]
+            # seats of the words
+            for n in range(words):
+                for t in range(tables):
+                    seat[t] = log_weights[t] + fit[n, t]
+                part += count[n] * _to_probabilities(seat)
+                for t in range(tables):
+                    moved[t] += count[n] * abs(seat[t] - zeta[n, t])
+                    zeta[n, t] = seat[t]
+            if moved.max() <= least:
+                break
+        bound += part
+        for t in range(tables):
+            sizes += phi[t]
+            for n in range(words):
+                weight, sums = count[n] * zeta[n, t], kind_sums[rows_of[begin + n]]
+                if 8 * number[t] > topics:
+                    if weight > 0.0:
+                        for k in range(topics):
+                            sums[k] += weight * phi[t, k]
+                else:
+                    for j in range(number[t]):
+                        sums[present[t, j]] += weight * phi[t, present[t, j]]
+    return bound

@@ -1,0 +1,235 @@
+"""What the four variational methods share: batches of documents in, a state of plain arrays that can be saved.
+
+A learner sees each batch once and keeps nothing of it: its memory is the components and one batch, for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sparse
+
+from bayestopics.corpus.corpus import Corpus, whole_numbers
+from bayestopics.files import replacing
+from bayestopics.nonparametric.components import Components
+from bayestopics.problems import InputError
+
+MOST_ENTRIES = 1024  # of a history
+
+
+# -- batches -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Documents as (term, count) entries: those of document d are offsets[d] .. offsets[d + 1] - 1."""
+
+    offsets: np.ndarray  # int64[D + 1]
+    terms: np.ndarray  # int64[entries]
+    counts: np.ndarray  # int64[entries], none 0
+    term_count: int
+
+    @classmethod
+    def of(cls, batch: Corpus | sparse.csr_array | sparse.csr_matrix, term_count: int) -> Self:
+        """From a Corpus, or a documents x terms matrix of counts."""
+        matrix = batch.counts if isinstance(batch, Corpus) else sparse.csr_array(batch)
+        if matrix.shape[1] != term_count:
+            raise InputError(f"a batch has {matrix.shape[1]} terms, the model {term_count}")
+        if not isinstance(batch, Corpus) and (not matrix.has_canonical_format or np.any(matrix.data == 0)):
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+        counts = whole_numbers(matrix.data, "batch")
+        if np.any(counts < 0):
+            raise InputError("a batch has negative counts")
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), counts, term_count)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each document."""
+        ends = np.concatenate(([0], np.cumsum(self.counts)))[self.offsets]
+        return np.diff(ends)
+
+    @cached_property
+    def kinds(self) -> np.ndarray:
+        """The terms that occur, sorted."""
+        if len(self) == 1:  # its entries are sorted, and no term is there twice
+            return self.terms
+        return np.flatnonzero(np.bincount(self.terms, minlength=self.term_count))
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The place of each entry's term in `kinds`."""
+        if len(self) == 1:
+            return np.arange(len(self.terms))
+        place = np.empty(self.term_count, np.int64)
+        place[self.kinds] = np.arange(len(self.kinds))
+        return place[self.terms]
+
+    def document(self, d: int) -> Bags:
+        """One document, as a batch of its own."""
+        start, end = self.offsets[d], self.offsets[d + 1]
+        return Bags(np.array([0, end - start]), self.terms[start:end], self.counts[start:end], self.term_count)
+
+    def matrix(self) -> sparse.csr_array:
+        """Documents x kinds."""
+        return sparse.csr_array((self.counts.astype(np.float64), self.rows, self.offsets), (len(self), len(self.kinds)))
+
+
+def minibatches(corpus: Corpus, size: int, rng: np.random.Generator, passes: int | None = None) -> Iterator[Any]:
+    """Batches of `size` documents, each pass in a random order of its own; without `passes` it never ends."""
+    if size < 1:
+        raise InputError(f"a batch has at least 1 document, not {size}")
+    done = 0
+    while passes is None or done < passes:
+        order = rng.permutation(corpus.document_count)
+        for start in range(0, len(order), size):
+            yield corpus.counts[order[start : start + size]]
+        done += 1
+
+
+# -- what is recorded ---------------------------------------------------------------------------------
+
+
+class History:
+    """Documents seen and components in use, after every `interval` updates.
+
+    When it is full every other entry goes and the interval doubles: an endless stream has a history of bounded length.
+    """
+
+    def __init__(self, entries: np.ndarray | None = None, interval: int = 1) -> None:
+        self.interval = interval
+        self._entries = [] if entries is None else entries.tolist()
+
+    def add(self, update: int, documents: int, components: int) -> None:
+        if update % self.interval == 0:
+            self._entries.append([update, documents, components])
+        if len(self._entries) > MOST_ENTRIES:
+            self.interval *= 2
+            self._entries = [entry for entry in self._entries if entry[0] % self.interval == 0]
+
+    def table(self) -> np.ndarray:
+        """int64[n, 3]: update, documents, components."""
+        return np.array(self._entries, np.int64).reshape(-1, 3)
+
+
+# -- learners ------------------------------------------------------------------------------------------
+
+
+class Learner(ABC):
+    """`partial_fit` a batch, `save`, `load`. Subclasses keep their numbers in `settings` and `components`."""
+
+    name: ClassVar[str]
+
+    def __init__(self, components: Components, settings: dict[str, Any], rng: np.random.Generator) -> None:
+        self.components = components
+        self.settings = settings
+        self.rng = rng
+        self.documents_seen = 0
+        self.updates = 0
+        self.history = History()
+
+    @property
+    def term_count(self) -> int:
+        return self.components.term_count
+
+    def partial_fit(self, batch: Corpus | sparse.csr_array | sparse.csr_matrix) -> Self:
+        """One update from one batch of documents."""
+        bags = Bags.of(batch, self.term_count)
+        if len(bags) > 0:
+            self.documents_seen += len(bags)
+            self.updates += 1
+            self._update(bags)
+            self._record()
+        return self
+
+    def _record(self) -> None:
+        self.history.add(self.updates, self.documents_seen, self.used_components())
+
+    @abstractmethod
+    def _update(self, bags: Bags) -> None: ...
+
+    @abstractmethod
+    def used_components(self) -> int:
+        """How many hold at least one document (DP mixture) or one token (HDP)."""
+
+    @abstractmethod
+    def top_concentration(self) -> float:
+        """a, of the sticks that all documents share."""
+
+    @abstractmethod
+    def mean_weights(self) -> tuple[np.ndarray, float]:
+        """E[pi] of every component, and of all that have not been seen."""
+
+    def mean_model(self) -> tuple[np.ndarray, np.ndarray]:
+        """E[pi] and E[theta] (V x K), what is left of weight 0; those not seen are one more component, uniform."""
+        weights, unseen = self.mean_weights()
+        uniform = np.full(self.term_count, 1.0 / self.term_count)
+        weights, theta = np.append(weights, unseen), np.column_stack((self.components.means(), uniform))
+        return weights[weights > 0.0], theta[:, weights > 0.0]
+
+    # -- saving ----------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        """All that the next update depends on, the generator included."""
+        return self.components.arrays() | {
+            "name": np.array(self.name),
+            "settings": np.array(json.dumps(self.settings)),
+            "generator": np.array(json.dumps(self.rng.bit_generator.state, default=np.ndarray.tolist)),
+            "progress": np.array([self.documents_seen, self.updates, self.history.interval]),
+            "history": self.history.table(),
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, np.ndarray]) -> Self:
+        if str(state["name"]) != cls.name:
+            raise InputError(f"this is the state of {state['name']}, not of {cls.name}")
+        learner = cls.__new__(cls)
+        components = Components.from_arrays(state)
+        Learner.__init__(learner, components, json.loads(str(state["settings"])), _generator(str(state["generator"])))
+        seen, updates, interval = state["progress"].tolist()
+        learner.documents_seen, learner.updates = seen, updates
+        learner.history = History(state["history"], interval)
+        return learner
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """An .npz file, whole or absent."""
+        with replacing(Path(path)) as temporary, open(temporary, "wb") as file:
+            np.savez(file, allow_pickle=False, **self.state_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Goes on with the same bits as the one that was saved."""
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                return cls.from_state_dict({name: archive[name] for name in archive.files})
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"{path}: not a saved model ({type(error).__name__})") from error
+
+
+def _generator(state: str) -> np.random.Generator:
+    described = json.loads(state)
+    bits = getattr(np.random, described["bit_generator"])()
+    bits.state = described
+    return np.random.Generator(bits)
+
+
+def checked(**values: float) -> None:
+    """Positive and finite, all of them."""
+    for name, value in values.items():
+        if not 0.0 < value < np.inf:
+            raise InputError(f"{name} must be positive and finite, not {value}")
