@@ -37,6 +37,10 @@ rule all:
         f"{RESULTS}/config.yaml",
 
 
+onstart:
+    compile_kernels()
+
+
 onsuccess:
     say_what_is_left_out()
     print(f"results are in {RESULTS}; claims in {RESULTS}/claims.md", file=sys.stderr)

@@ -8,7 +8,7 @@ import pandas as pd
 from bayestopics.runs import record
 from bayestopics.runs.record import Run
 
-FUNCTIONALS = ("theta 7 and 8 within .07", "beta 1 and 2 distance", "beta distance, mean of all pairs")
+FUNCTIONALS = ("theta 7 and 8 within .07", "beta 1 and 2 distance", "beta distance over all pairs")
 
 
 Record = partial(record.Record, versions={})  # to look them up takes time

@@ -107,8 +107,8 @@ def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(cop
         ("figures/first_look.py", {"first_look_figures"}, {"first_look_run", "corpora_records", "publish"}),
         ("corpus/synthetic.py", {"generated_corpus", "published_corpus"}, set()),
         ("cli.py", set(), {"first_look_run", "corpora_records", "generated_corpus", "claims"}),
-        ("lda/augmented.py", set(), {"warm_kernels", "first_look_run", "blocking_run", "blocking_times"}),
-        ("lda/grouped.py", {"warm_kernels"}, {"first_look_run", "number_of_topics_run", "hyperparameters_run"}),
+        ("lda/augmented.py", set(), {"first_look_run", "blocking_run", "blocking_times"}),
+        ("lda/grouped.py", set(), {"first_look_run", "number_of_topics_run", "hyperparameters_run"}),
     ],
 )
 def test_changed_code_reruns_just_the_rules_that_use_it(copy, module, rerun, kept):

@@ -52,7 +52,6 @@ if "blocking" in config["studies"]:
     rule blocking_run:
         input:
             corpus=corpus_of("blocking"),
-            kernels=ancient(WARM),
         output:
             record=directory(f"{RESULTS}/blocking/{{run}}"),
         log:
@@ -73,7 +72,6 @@ if "blocking" in config["studies"]:
     rule blocking_times:
         input:
             corpus=corpus_of("blocking"),
-            kernels=ancient(WARM),
         output:
             record=directory(f"{RESULTS}/blocking/{{run}}"),
         log:

@@ -1,6 +1,7 @@
 # What all rules share: settings, what corpora are within reach, and the names of the records.
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -123,6 +124,13 @@ def own_files(wildcards):
 # Each study's file fills these in: run name -> parameters, and the outputs beside the records.
 RUNS = {}
 OUTPUTS = {}
-# Kernels are compiled once, before jobs that use them run side by side. Rules take this file as `ancient`: its date
-# does not decide what reruns, for each rule knows its own code.
-WARM = "results/kernels.ready"
+
+
+def compile_kernels():
+    """Once, before jobs that use them run side by side. No rule depends on it: each knows its own code."""
+    mark = Path(f"results/kernels-{kernel_hash()}.ready")
+    if not mark.exists():
+        print("Compiling the kernels", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", "bayestopics.runs.warm"], check=True)
+        mark.parent.mkdir(exist_ok=True)
+        mark.touch()

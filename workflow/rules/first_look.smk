@@ -29,7 +29,6 @@ if "first_look" in config["studies"]:
     rule first_look_run:
         input:
             corpus=corpus_of("first_look"),
-            kernels=ancient(WARM),
         output:
             record=directory(f"{RESULTS}/first_look/{{run}}"),
         log:

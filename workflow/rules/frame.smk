@@ -1,19 +1,6 @@
 # Jobs that belong to no study.
 
 
-rule warm_kernels:
-    output:
-        touch(WARM),
-    log:
-        "results/logs/warm-kernels.log",
-    params:
-        code=kernel_hash(),
-    message:
-        "Compiling the kernels"
-    script:
-        "../scripts/warm_kernels.py"
-
-
 rule resolved_config:
     output:
         f"{RESULTS}/config.yaml",

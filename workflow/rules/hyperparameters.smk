@@ -12,7 +12,6 @@ if "hyperparameters" in config["studies"]:
         input:
             corpus=corpus_of("hyperparameters"),
             before=hyper_before,
-            kernels=ancient(WARM),
         output:
             record=directory(f"{RESULTS}/hyperparameters/{{run}}"),
         log:

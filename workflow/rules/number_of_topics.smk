@@ -10,7 +10,6 @@ if "number_of_topics" in config["studies"]:
     rule number_of_topics_run:
         input:
             corpus=corpus_of("number_of_topics"),
-            kernels=ancient(WARM),
         output:
             record=directory(f"{RESULTS}/number_of_topics/{{run}}"),
         log:

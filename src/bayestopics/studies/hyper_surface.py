@@ -150,7 +150,7 @@ def topics_apart(parameters: Parameters, state: State) -> float:
 FUNCTIONALS: dict[str, Functional] = {
     "theta 7 and 8 within .07": documents_are_close,
     "beta 1 and 2 distance": first_topics_apart,
-    "beta distance, mean of all pairs": topics_apart,
+    "beta distance over all pairs": topics_apart,
 }
 
 
