@@ -314,8 +314,9 @@ def draw_grid(records: list[Record], scale: str) -> Figure:
             axis.set_ylabel("")
         axis.xaxis.set_major_locator(MaxNLocator(3))
     lower.colorbar(contours, ax=panels, label="log M-hat less its largest (nats)", pad=0.01)
-    settled = "settled" if last.metrics["settled"] else "not settled yet"
-    figure.suptitle(f"{settled} after {len(steps)} steps", x=0.01, ha="left", fontsize=11)
+    settled = [number for number, record in numbered.items() if record.metrics["settled"]]
+    said = f"settled at step {min(settled)}" if settled else f"not settled in {len(steps)} steps"
+    figure.suptitle(said, x=0.01, ha="left", fontsize=11)
     label_scale(figure, scale)
     return figure
 

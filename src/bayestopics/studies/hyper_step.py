@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from bayestopics.corpus.corpus import Corpus
@@ -18,7 +17,7 @@ from bayestopics.studies.hyper_surface import surface_table
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Record] = ()) -> Record:
     """`before` is the record of the step before this one, if it is not the first; `steps` has all so far.
 
-    Steps go on after the grid has settled, so that one sees that it has; `settled` is the first step at which it had.
+    Steps go on after the grid has settled, so that one sees that it has.
     """
     watch, params = Stopwatch(), run.params
     steps = _steps(before[-1].tables["steps"]) if before else []
@@ -27,12 +26,11 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[R
     step, chain = one_step(corpus, params["topics"], steps, shape=shape, sweeps=params["sweeps"], seed=seed)
     steps.append(step)
     table = pd.DataFrame([one.row() for one in steps])
-    known = [number for number in range(len(steps)) if settled(steps[: number + 1], shape)]
     metrics = {
         "alpha": step.alpha,
         "eta": step.eta,
         "documents": step.documents,
-        "settled": float(known[0] + 1) if known else np.nan,
+        "settled": float(settled(steps, shape)),
     }
     tables = {"steps": table, "surface": surface_table(chain, params["fine"])}
     return Record(run, metrics, tables=tables, volatile=watch.volatile())
