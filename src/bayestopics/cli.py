@@ -199,7 +199,7 @@ def hyper(options: argparse.Namespace) -> Result:
     sampler(options.sampler)
     ranges = {"alphas": options.alpha_range, "etas": options.eta_range, "shape": options.grid}
     work = {"method": options.method, "sweeps": options.sweeps, "seed": options.seed, "sampler": options.sampler}
-    return compute(_load(options), options.topics, **ranges, **work)
+    return compute(_load(options), options.topics, **ranges, **work, search=options.search)
 
 
 def score(options: argparse.Namespace) -> Result:

@@ -12,7 +12,7 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.best import best, best_of_chains
 from bayestopics.hyper.compute import SWEEPS, hyper
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.iterative_grid import FIRST_DOCUMENTS, Step, next_grid, one_step, settled
+from bayestopics.hyper.iterative_grid import FIRST_DOCUMENTS, Step, iterate, next_grid, one_step, settled
 from bayestopics.hyper.search import Found, find
 from bayestopics.hyper.stages import Stages
 from bayestopics.hyper.tempering import temper, tune
@@ -77,7 +77,14 @@ def test_limits_and_a_grid_of_ones_own():
     assert own.chains[0].grid == grid
     assert len(own.chains) == 4
     assert find(SMALL, 3, shape=(4, 5), sweeps=200, seed=1).chains[0].grid.shape == (4, 5)
-    for wrong in ({"alphas": (2.0, 1.0)}, {"etas": (0.0, 1.0)}, {"shape": (1, 5)}, {"sweeps": 10}, {"topics": 1}):
+    for wrong in (
+        {"alphas": (2.0, 1.0)},
+        {"etas": (0.0, 1.0)},
+        {"shape": (1, 5)},
+        {"sweeps": 10},
+        {"topics": 1},
+        {"search": "what"},
+    ):
         with pytest.raises(InputError):
             find(**{"corpus": SMALL, "topics": 3, **wrong})
 
@@ -156,6 +163,9 @@ def test_steps_of_the_iterative_grid():
     assert steps[0].documents == FIRST_DOCUMENTS
     assert steps[1].alpha_low < steps[0].alpha < steps[1].alpha_high
     assert chain.grid.ends[0] == (steps[2].alpha_low, steps[2].alpha_high)
+    assert iterate(SMALL, 3, sweeps=200, seed=4, shape=(5, 5), steps=3) == steps
+    found = find(SMALL, 3, sweeps=500, seed=4, search="iterative-grid")
+    assert answer(1).best.region.covers([found.best.alpha, found.best.eta])
 
 
 # -- every method in one shape ------------------------------------------------------------------------

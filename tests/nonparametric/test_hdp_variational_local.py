@@ -11,8 +11,8 @@ from scipy.special import gammaln, logsumexp
 import variational_oracle as oracle
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric import hdp_truncation_free
+from bayestopics.nonparametric.antoniak import draw_tables
 from bayestopics.nonparametric.components import Components
-from bayestopics.nonparametric.hdp_blocks import draw_tables
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP, draw_batch
 from bayestopics.nonparametric.stream import Bags
 

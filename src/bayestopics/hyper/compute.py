@@ -13,7 +13,7 @@ from bayestopics.hyper.best import Ellipse, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.search import check, find
+from bayestopics.hyper.search import SEARCHES, check, find
 from bayestopics.hyper.tempering import temper
 from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
@@ -40,13 +40,14 @@ def hyper(
     sweeps: int | None = None,
     seed: int = 0,
     sampler: str = "single-site",
+    search: str = SEARCHES[0],
 ) -> dict[str, Any]:
     """{"alpha", "eta", "ellipse", "region", "warnings", ...}."""
     if method not in SWEEPS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(SWEEPS)}")
     sweeps = SWEEPS[method] if sweeps is None else sweeps
     if method == "tempering":
-        ranges = {"alphas": alphas, "etas": etas, "shape": shape}
+        ranges = {"alphas": alphas, "etas": etas, "shape": shape, "search": search}
         return find(corpus, topics, **ranges, sweeps=sweeps, seed=seed, sampler=sampler).summary()  # type: ignore
     if shape is not None:
         raise InputError(f"{method} has no grid")

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import Best, best
@@ -26,6 +27,7 @@ FIRST_DOCUMENTS = 40  # so that 18 steps end at 200 documents, as in figure 3
 STILL = 3  # steps in which h moves by less than the grid's spacing
 DEVIATIONS = 3.0  # of log h: no grid is narrower on each side
 ROUNDS = 3  # of tuning
+SHAPE, STEPS = (10, 10), 40  # the paper's grids have 100 points; steps at most
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,19 @@ class Step:
 
     def row(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def iterate(
+    corpus: Corpus, topics: int, *, sweeps: int, seed: int, shape: tuple[int, int] = SHAPE, steps: int = STEPS
+) -> list[Step]:
+    """Steps until the grid has settled, or so many."""
+    done: list[Step] = []
+    bar = tqdm(total=steps, desc="iterative grid", unit="step", disable=None, leave=False)
+    while len(done) < steps and not settled(done, shape):
+        done.append(one_step(corpus, topics, done, shape=shape, sweeps=sweeps, seed=seed)[0])
+        bar.update()
+    bar.close()
+    return done
 
 
 def one_step(

@@ -18,10 +18,11 @@ from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.hyper.best import CORRELATED, Best, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.iterative_grid import iterate
 from bayestopics.hyper.stages import Stages
 from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain, Tuned, joined, temper, tune
 from bayestopics.hyper.urns import ENDS
-from bayestopics.lda.state import State
+from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
@@ -33,6 +34,7 @@ PLACES = 4  # that are tried, as long as the best h is on the edge
 SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
 PIECE = 2000  # sweeps of a chain between checkpoints
+SEARCHES = ("pilot", "iterative-grid")
 
 Range = tuple[float, float]
 
@@ -77,17 +79,22 @@ def find(
     moves: str = "all",
     functionals: tuple[Functional, ...] = (),
     fixed: Grid | None = None,
+    search: str = SEARCHES[0],
     checkpoint: Checkpoint | None = None,
 ) -> Found:
     """The best h, between these ends if there are any. `sweeps` are those of the last run; a fifth of them first finds
-    the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place."""
-    check(alphas, etas, shape, sweeps)
+    the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place. With
+    the search "iterative-grid" the pilot starts where the paper's scheme ends: it is a subsample's best h."""
+    check(alphas, etas, shape, sweeps, search)
     limits = (alphas or ENDS, etas or ENDS) if fixed is None else fixed.ends
     some, stages = max(SHORTEST, sweeps // 5), Stages(generator(seed, "hyper/tempering"), checkpoint)
     run = Runner(corpus, topics, sampler, moves, functionals)
-    pilot = stages(
-        lambda rng: full_bayes(corpus, topics, sweeps=some, burn_in=some, rng=rng, alphas=limits[0], etas=limits[1])
-    )
+    first = Prior(0.5, 0.5)
+    if search == "iterative-grid":
+        steps = stages(lambda rng: iterate(corpus, topics, sweeps=some, seed=seed))
+        first = Prior(steps[-1].alpha, steps[-1].eta)
+    how = {"sweeps": some, "burn_in": some, "start": first, "alphas": limits[0], "etas": limits[1]}
+    pilot = stages(lambda rng: full_bayes(corpus, topics, rng=rng, **how))  # type: ignore[arg-type]
     center: np.ndarray = pilot.mode
     for _ in range(PLACES):
         grid = fixed or place(pilot, center, limits, shape)
@@ -170,7 +177,11 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     return said
 
 
-def check(alphas: Range | None, etas: Range | None, shape: tuple[int, int] | None, sweeps: int) -> None:
+def check(
+    alphas: Range | None, etas: Range | None, shape: tuple[int, int] | None, sweeps: int, search: str = SEARCHES[0]
+) -> None:
+    if search not in SEARCHES:
+        raise InputError(f"unknown search {search!r}; known are {', '.join(SEARCHES)}")
     for name, ends in (("alpha", alphas), ("eta", etas)):
         if ends is not None and not ENDS[0] <= ends[0] < ends[1] <= ENDS[1]:
             raise InputError(f"the range of {name} must rise, within {ENDS[0]:g} to {ENDS[1]:g}, not {ends}")

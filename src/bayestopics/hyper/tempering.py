@@ -183,7 +183,7 @@ def tune(
     *,
     sweeps: int,
     rng: np.random.Generator,
-    rounds: int = 6,
+    rounds: int = 4,
     adapt: float | None = DEPTH,
     start: State | None = None,
     sampler: str = "single-site",

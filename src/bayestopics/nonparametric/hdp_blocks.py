@@ -17,16 +17,7 @@ import numpy as np
 
 from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import uniform
-
-
-@kernel
-def draw_tables(customers: int, concentration: float, words: np.ndarray) -> int:
-    """Tables of a Chinese restaurant, by seating its customers [Wang & Blei, S.2, 3]."""
-    tables = min(customers, 1)
-    for i in range(1, customers):
-        if uniform(words) * (concentration + i) < concentration:
-            tables += 1
-    return tables
+from bayestopics.nonparametric.antoniak import draw_tables
 
 
 @kernel
