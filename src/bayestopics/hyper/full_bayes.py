@@ -62,7 +62,11 @@ def full_bayes(
     alphas: tuple[float, float] = ENDS,
     etas: tuple[float, float] = ENDS,
 ) -> FullBayes:
-    """A chain of (z, alpha, eta): `burn_in` sweeps are dropped, `sweeps` kept; alpha and eta lie between their ends."""
+    """A chain of (z, alpha, eta): `burn_in` sweeps are dropped, `sweeps` kept; alpha and eta lie between their ends.
+
+    In the first half of the burn-in they stay where they are: a random z looks like an endless alpha, and a chain that
+    follows it there is slow to come back.
+    """
     check_model(corpus, topics, start)
     if sweeps < 1 or burn_in < 0:
         raise InputError(f"nothing to do with {sweeps} sweeps and {burn_in} of burn-in")
@@ -72,6 +76,8 @@ def full_bayes(
     draws = np.empty((sweeps, 2))
     for i in tqdm(range(-burn_in, sweeps), desc="full Bayes", unit="sweep", disable=None, leave=False):
         module.sweep(state, rng)
+        if i < -(burn_in // 2):
+            continue
         alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), alphas, rng))
         eta = np.exp(slice_step(of_eta(state), np.log(state.eta), etas, rng))
         state = replace(state, alpha=np.full(topics, alpha), eta=float(eta))
