@@ -77,7 +77,7 @@ def select(
             {"topics": number, "alpha": alpha, "eta": eta, "log_evidence": value}
             | {"standard_error": np.nan if error is None else error, "log_marginal": value + log_volume(chain)}
         )
-        doubts += [f"T={number}: {warning}" for warning in found["warnings"]]
+        doubts += found["warnings"]
     table = pd.DataFrame(rows)
     logs = table["log_marginal"].to_numpy()
     shares = np.exp(logs - logsumexp(logs))

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.figures.hyper import ELLIPSE, LEVELS, REGION
-from bayestopics.figures.style import COLOURS, plain_ticks, save
+from bayestopics.figures.style import COLOURS, save
 from bayestopics.files import replacing
 from bayestopics.hyper.estimates import surface
 from bayestopics.lda.state import Prior
@@ -63,12 +63,17 @@ def write_report(found: Selection, corpus: Corpus, folder: Path, *, sweeps: int,
     evidence = found.table.assign(posterior=list(found.posterior.values()))
     with replacing(folder) as temporary:
         temporary.mkdir()
-        save(draw_evidence(found, corpus.name), temporary / "evidence.png")
-        save(draw_surface(found, corpus.name), temporary / "surface.png")
+        save(draw_evidence(found, _name(corpus)), temporary / "evidence.png")
+        save(draw_surface(found, _name(corpus)), temporary / "surface.png")
         evidence.to_csv(temporary / "evidence.csv", index=False)
         topics.to_csv(temporary / "topics.csv", index=False)
         (temporary / "index.html").write_text(page(found, corpus, evidence, topics), encoding="utf-8")
         (temporary / "select.json").write_text(json.dumps(summary, indent=1, allow_nan=False) + "\n")
+
+
+def _name(corpus: Corpus) -> str:
+    """Without the folder that it was read from."""
+    return Path(corpus.name).name
 
 
 def page(found: Selection, corpus: Corpus, evidence: pd.DataFrame, topics: pd.DataFrame) -> str:
@@ -77,7 +82,7 @@ def page(found: Selection, corpus: Corpus, evidence: pd.DataFrame, topics: pd.Da
     model = f"T = {found.topics} topics (posterior {share:.1%}), alpha = {best.alpha:.4g}, eta = {best.eta:.4g}"
     warnings = "\n".join(f'<p class="warning">{html.escape(one)}</p>' for one in found.warnings)
     return PAGE.format(
-        title=html.escape(f"Which model for {corpus.name}?"),
+        title=html.escape(f"Which model for {_name(corpus)}?"),
         answer=f"<b>{model}</b>, for {sizes}.",
         warnings=warnings,
         evidence=_table(evidence, {"posterior": "{:.2%}", "log_evidence": "{:.2f}", "log_marginal": "{:.2f}"}),
@@ -135,9 +140,7 @@ def draw_surface(found: Selection, name: str) -> Figure:
         if region is not None:
             axis.plot(*region.outline().T, label=label, **style)
     axis.scatter(best.alpha, best.eta, s=26, color=COLOURS[1], zorder=5, label="the best h = (alpha, eta)")
-    axis.set(xscale="log", yscale="log", xlim=chain.grid.ends[0], ylim=chain.grid.ends[1], xlabel="alpha", ylabel="eta")
-    plain_ticks(axis.xaxis)
-    plain_ticks(axis.yaxis)
+    axis.set(xlim=chain.grid.ends[0], ylim=chain.grid.ends[1], xlabel="alpha", ylabel="eta")
     axis.grid(False)
     axis.set_title(f"{name}, T = {found.topics}: log M-hat(h)")
     figure.colorbar(shown, ax=axis, label="less its largest (nats)")
