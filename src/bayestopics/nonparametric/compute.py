@@ -36,9 +36,9 @@ LEARNERS: dict[tuple[str, str], Callable[..., Learner]] = {
 }
 SWEEPS = {"gibbs": 500, "split-merge": 500, "truncation-free": 10, "truncated": 10}  # if none are given
 MODELS, METHODS = ("hdp", "dp-mixture"), tuple(SWEEPS)
-MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep; a move costs what a sweep over one topic costs
+MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep; on a small corpus ten take longer than it
 STATES = 20  # of a chain, over which held-out probabilities are averaged
-PARTICLES = 20  # of left-to-right, where there is one state
+PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
 TOP_WORDS = 10
 SHORTEST_HALF = 16  # sweeps, for a standard error that means something
 DRIFT = 3.0  # standard errors between the halves of a chain
@@ -100,11 +100,11 @@ def hdp(corpus: Corpus, *, seed: int = 0, **options: Any) -> dict[str, Any]:
 
     `heldout_per_word` is sum_d log p(x_d) / tokens over the held-out documents, each on its own:
     - of the DP mixture, p is E_q[p(x)], exactly (`dp_mixture.collapsed`);
-    - of the HDP by a variational method, p is an unbiased estimate by 20 particles of left-to-right of p(x) at the
+    - of the HDP by a variational method, p is an unbiased estimate by 60 particles of left-to-right of p(x) at the
       means of pi and theta (`hdp_held_out.left_to_right`);
     - of the HDP by a sampler, p is the mean over 20 states (or all, if fewer are kept), evenly spaced and the last one
-      among them, of unbiased estimates of p(x | z, beta) by one particle: under the posterior unbiased for p(x | the
-      other documents), topics and weights integrated out (`hdp_held_out.left_to_right_of_states`).
+      among them, of unbiased estimates of p(x | z, beta), 60 particles in all: under the posterior unbiased for p(x |
+      the other documents), topics and weights integrated out (`hdp_held_out.left_to_right_of_states`).
     The log of an unbiased estimate is too low on average, the more so the larger `heldout_standard_error` is; that is
     from the scatter of the estimates of each document, as if they were independent, and 0 for the DP mixture.
     """
@@ -169,7 +169,7 @@ def _sampled(training: Corpus, held_out: Corpus | None, task: Task, seed: int) -
     if held_out is None:
         return result, None
     rng = task.generator(seed, "held out")
-    return result, left_to_right_of_states([chain.last for chain in chains], held_out, 1, rng)
+    return result, left_to_right_of_states([chain.last for chain in chains], held_out, PARTICLES // states, rng)
 
 
 def _chains(training: Corpus, task: Task, parts: int, rng: np.random.Generator) -> list[HdpChain]:

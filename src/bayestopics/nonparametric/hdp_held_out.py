@@ -85,22 +85,19 @@ def left_to_right_of_states(
 ) -> EstimatedHeldOut:
     """An estimate a document and state of p(x | z, beta), the terms of all topics integrated out given z.
 
-    What beta leaves to topics not seen is broken into pieces, drawn anew for each estimate. So an estimate is unbiased,
+    What beta leaves to topics not seen is broken into pieces, drawn anew for each state. So an estimate is unbiased,
     but for the last, tiny piece; and if the states are from the posterior, the mean over states is for p(x | corpus).
     """
-    words, logs = new_words(rng), []
-    offsets = corpus.document_offsets
-    models = [_of_active(state) for state in states]
-    for d in np.flatnonzero(corpus.document_lengths).tolist():
-        terms = corpus.terms[offsets[d] : offsets[d + 1]]
-        row = []
-        for model in models:
-            order = rng.permutation(terms)
-            row.append(log_mean_of_products(given_topics_of_others(order, _broken(model, rng), particles, words)))
-        logs.append(row)
-    if not logs:
+    ends = corpus.document_offsets
+    documents = [corpus.terms[ends[d] : ends[d + 1]] for d in np.flatnonzero(corpus.document_lengths)]
+    if not documents:
         raise InputError("there are no held-out words")
-    return EstimatedHeldOut(np.array(logs), corpus.token_count)
+    words, logs = new_words(rng), []
+    for state in states:
+        model = _broken(_of_active(state), rng)
+        steps = [given_topics_of_others(rng.permutation(terms), model, particles, words) for terms in documents]
+        logs.append([log_mean_of_products(of_document) for of_document in steps])
+    return EstimatedHeldOut(np.array(logs).T, corpus.token_count)
 
 
 def _of_active(state: HdpState) -> HdpState:
