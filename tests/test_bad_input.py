@@ -205,10 +205,11 @@ def test_bad_files_beside(tmp_path: Path, capsys: Capture) -> None:
     assert f"{tmp_path}: cannot be read" in message
 
 
-@pytest.mark.parametrize("command", ["info", "convert", "fit", "score"])
+@pytest.mark.parametrize("command", ["info", "convert", "fit", "score", "select", "hdp"])
 def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
     words = ["corpus", command] if command in ("info", "convert") else [command]
-    more = {"convert": [tmp_path / "out.npz"], "fit": ["--out", tmp_path / "out"]}.get(command, [])
+    out = ["--out", tmp_path / "out"]
+    more = {"convert": [tmp_path / "out.npz"], "fit": out, "select": out}.get(command, [])
     message = refused(capsys, tmp_path, *words, tmp_path / "no.ldac", *more)
     assert message.startswith(f"{tmp_path / 'no.ldac'}: no such file or folder")
     (tmp_path / "bad.ldac").write_text("1 0:-1\n")

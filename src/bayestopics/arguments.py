@@ -18,6 +18,8 @@ Bayesian topic models: how many topics, which hyperparameters, how well do they 
   bayestopics evidence my.ldac --topics 2-12       log p(w | T): how many topics does the corpus support?
   bayestopics topics my.ldac --max 40              the posterior of the number of topics, by PMMH
   bayestopics hyper my.ldac --topics 20            which alpha and eta?
+  bayestopics select my.ldac --out report          all three, with a report in the folder `report`
+  bayestopics hdp my.ldac --method split-merge     how many topics, if the model has no fixed number?
   bayestopics score my.ldac --topics 20            how well does the model predict held-out words?
 
 PATH is a registered corpus (`bayestopics corpus list`), or a file of your own:
@@ -48,6 +50,8 @@ def build_parser() -> Parser:
     _evidence_command(commands, output)
     _topics_command(commands, output)
     _hyper_command(commands, output)
+    _select_command(commands, output)
+    _hdp_command(commands, output)
     _score_command(commands, output)
     return parser
 
@@ -181,6 +185,46 @@ def _hyper_command(commands: Any, output: Parser) -> None:
     about = "kept sweeps of the last run (10000), of a step of gibbs-em (200), or passes of variational-em (500)"
     command.add_argument("--sweeps", type=_positive, metavar="n", help=about)
     command.add_argument("--sampler", default="single-site", metavar="NAME", help="which sampler")
+    command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+
+
+def _select_command(commands: Any, output: Parser) -> None:
+    help = "the number of topics, alpha and eta together, with their uncertainty; with --out, a report"
+    command = _command(commands, "select", [_reading(), output], help)
+    about = "the numbers of topics to try, from 2 on: 2-12 or 5,10,20"
+    command.add_argument("--topics", type=_counts, default="2-12", metavar="T", help=about)
+    about = "of each chain that samples alpha and eta, after as many of burn-in, and of the last run"
+    command.add_argument("--sweeps", type=_positive, default=2000, metavar="n", help=about)
+    command.add_argument("--steps", type=_positive, default=2000, metavar="m", help="of each ladder of annealing")
+    command.add_argument("--repeats", type=_positive, default=4, metavar="R", help="of annealing, for each T")
+    about = "processes that share the repeats; the results do not depend on it (default: all cores)"
+    command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
+    command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+    command.add_argument("--out", metavar="DIR", help="a folder for the report: index.html, and what it shows")
+
+
+def _hdp_command(commands: Any, output: Parser) -> None:
+    help = "the number of topics of a model without a fixed one: the HDP topic model, or a DP mixture of documents"
+    command = _command(commands, "hdp", [_reading(), output], help)
+    about = "hdp: a document has many topics; dp-mixture: it has one"
+    command.add_argument("--model", choices=["hdp", "dp-mixture"], default="hdp", help=about)
+    about = "gibbs and split-merge sample the posterior of the hdp; the others are variational, for both models"
+    methods = ["gibbs", "split-merge", "truncation-free", "truncated"]
+    command.add_argument("--method", choices=methods, default="gibbs", help=about)
+    about = "of split-merge: exact, or with the acceptance ratio of the paper, which is not"
+    command.add_argument("--variant", choices=["exact", "paper"], default="exact", help=about)
+    command.add_argument("--eta", type=_number, default=0.1, metavar="E", help="Dirichlet parameter of the topics")
+    command.add_argument("--gamma", type=_number, default=1.0, metavar="G", help="concentration of the top level")
+    about = "concentration of the documents; a dp-mixture has none"
+    command.add_argument("--concentration", type=_number, default=1.0, metavar="A", help=about)
+    about = "sweeps kept, after the burn-in (500), or passes of a variational method (10)"
+    command.add_argument("--sweeps", type=_positive, metavar="n", help=about)
+    about = "sweeps dropped first, by the samplers"
+    command.add_argument("--burn-in", type=_count, default=500, metavar="b", help=about)
+    about = "documents an update of the variational methods"
+    command.add_argument("--batch-size", type=_positive, default=100, metavar="S", help=about)
+    about = "predict this last share of the documents from the others; without it, all are learnt from"
+    command.add_argument("--heldout", type=_share, metavar="SHARE", help=about)
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
 
 

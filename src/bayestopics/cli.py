@@ -202,6 +202,35 @@ def hyper(options: argparse.Namespace) -> Result:
     return compute(_load(options), options.topics, **ranges, **work, search=options.search)
 
 
+def select(options: argparse.Namespace) -> Result:
+    from bayestopics.selection import check
+    from bayestopics.selection import select as compute
+
+    out = Path(options.out) if options.out else None
+    if out is not None and out.exists() and not (out / "select.json").is_file():
+        raise InputError(f"--out {out}: exists, and is not a report of `select`")
+    check(options.topics, options.sweeps)
+    corpus = _load(options)
+    work = {"sweeps": options.sweeps, "steps": options.steps, "repeats": options.repeats}
+    found = compute(corpus, options.topics, **work, seed=options.seed, workers=options.workers)
+    if out is not None:
+        from bayestopics.figures.selection import write_report
+
+        write_report(found, corpus, out, sweeps=options.sweeps, seed=options.seed)
+    return found.summary()
+
+
+def hdp(options: argparse.Namespace) -> Result:
+    from dataclasses import fields
+
+    from bayestopics.nonparametric.compute import Task
+    from bayestopics.nonparametric.compute import hdp as compute
+
+    given = {field.name: getattr(options, field.name) for field in fields(Task)}
+    Task(**given)  # what is wrong with it is said before a large corpus is read
+    return compute(_load(options), **given, seed=options.seed)
+
+
 def score(options: argparse.Namespace) -> Result:
     import dataclasses
 
@@ -276,8 +305,27 @@ def _show_hyper(result: Result) -> str:
     return "\n".join([_show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
 
 
+def _show_select(result: Result) -> str:
+    keys = ("topics", "log_evidence", "standard_error")
+    columns = {key: [row[key] for row in result["table"]] for key in keys}
+    rest = {key: value for key, value in result.items() if key not in ("posterior", "table", "warnings")}
+    shares = [f"{topics:6} topics  {share:7.2%}" for topics, share in result["posterior"].items()]
+    table = _show_evidence({**columns, "warnings": []})
+    return "\n".join([table, "", *shares, "", _show_table(rest), *(f"warning: {one}" for one in result["warnings"])])
+
+
+def _show_hdp(result: Result) -> str:
+    words = _words(result["top_words"])
+    rest = {key: value for key, value in result.items() if key != "top_words"}
+    return "\n".join([*words, "", _show_topics(rest | {"posterior": rest.pop("topics")})])
+
+
+def _words(rows: list[dict[str, Any]]) -> list[str]:
+    return [f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in rows]
+
+
 def _show_fit(result: Result) -> str:
-    lines = [f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in result["topics"]]
+    lines = _words(result["topics"])
     summary = {key: value for key, value in result.items() if key not in ("log_joint", "topics")}
     return "\n".join([*lines, "", _show_table(summary)])
 
@@ -291,6 +339,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], Result], Callable[[Resu
     "evidence": (evidence, _show_evidence),
     "topics": (topics, _show_topics),
     "hyper": (hyper, _show_hyper),
+    "select": (select, _show_select),
+    "hdp": (hdp, _show_hdp),
     "score": (score, _show_score),
 }
 

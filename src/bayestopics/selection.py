@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from tqdm import tqdm
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
-from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.search import SHORTEST, Found, find
 from bayestopics.hyper.urns import ENDS
 from bayestopics.lda.state import Prior
 from bayestopics.problems import InputError
@@ -37,6 +38,19 @@ class Selection:
     hyper: Found  # tempering at the best T
     warnings: list[str]
 
+    def summary(self) -> dict[str, Any]:
+        """What `bayestopics select` prints; alpha and eta are those of tempering, not those of the table."""
+        found = self.hyper.summary()
+        table = self.table.astype(object).where(self.table.notna(), None)
+        return {
+            "topics": self.topics,
+            **{name: found[name] for name in ("alpha", "eta")},
+            "posterior": self.posterior,
+            **{name: found[name] for name in ("ellipse", "region")},
+            "table": table.to_dict("records"),
+            "warnings": self.warnings,
+        }
+
 
 def select(
     corpus: Corpus,
@@ -49,9 +63,8 @@ def select(
     workers: int = 1,
 ) -> Selection:
     """`sweeps` of each chain of h, `steps` of each ladder of annealing, `repeats` of it for each T."""
+    check(topics, sweeps)
     numbers = sorted(set(topics))
-    if not numbers or numbers[0] < 2:
-        raise InputError(f"alpha has no meaning with one topic: try numbers of topics from 2 on, not {list(topics)}")
     rows, doubts = [], []
     for number in tqdm(numbers, desc="select", unit="T", disable=None):
         rng = generator(seed, f"select/{number}")
@@ -64,7 +77,7 @@ def select(
             {"topics": number, "alpha": alpha, "eta": eta, "log_evidence": value}
             | {"standard_error": np.nan if error is None else error, "log_marginal": value + log_volume(chain)}
         )
-        doubts += [f"T={number}: {warning}" for warning in found["warnings"]]
+        doubts += found["warnings"]
     table = pd.DataFrame(rows)
     logs = table["log_marginal"].to_numpy()
     shares = np.exp(logs - logsumexp(logs))
@@ -73,6 +86,13 @@ def select(
     hyper = find(corpus, best, sweeps=max(1000, sweeps), seed=seed)
     posterior = dict(zip(numbers, shares.tolist(), strict=True))
     return Selection(best, posterior, table, hyper, [*doubts, *hyper.warnings])
+
+
+def check(topics: Sequence[int], sweeps: int) -> None:
+    if not topics or min(topics) < 2:
+        raise InputError(f"alpha has no meaning with one topic: try numbers of topics from 2 on, not {list(topics)}")
+    if sweeps < SHORTEST:
+        raise InputError(f"a chain of alpha and eta needs at least {SHORTEST} sweeps, not {sweeps}")
 
 
 def log_volume(chain: FullBayes) -> float:

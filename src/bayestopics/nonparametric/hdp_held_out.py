@@ -1,12 +1,16 @@
-"""The probability of a held-out document under the HDP topic model, at the means of pi and theta [Wang & Blei, S.3].
+"""The probability of a held-out document under the HDP topic model.
 
-Then the model is LDA with Dirichlet parameters b pi. Two estimates of p(x), both unbiased: left-to-right, and
-importance sampling of the document's topic weights. The paper's proposal for the latter, Dirichlet(b pi + counts), has
-weights of infinite variance; with a share of the prior mixed in they are bounded by the inverse of that share.
+Of a learner, at the means of pi and theta [Wang & Blei, S.3]. Then the model is LDA with Dirichlet parameters b pi. Two
+estimates of p(x), both unbiased: left-to-right, and importance sampling of the document's topic weights. The paper's
+proposal for the latter, Dirichlet(b pi + counts), has weights of infinite variance; with a share of the prior mixed in
+they are bounded by the inverse of that share.
+
+Of the states of a Gibbs chain, without any plug-in: see `left_to_right_of_states`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +21,15 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.uniforms import new_words, uniform
+from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Bags, Learner
-from bayestopics.predict.left_to_right import given_beta
+from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.problems import InputError
 
 LARGE_SCATTER = 1.0  # nats: beyond, the delta method says less than the truth
 GIBBS_SWEEPS = 20  # whose second half gives the counts of a proposal
+LEFT_WHOLE = 1e-3  # of what beta leaves to topics not seen: so little is not broken further, and is one topic
+MOST_PIECES = 200  # nor is it then; with gamma below 20 the first comes first
 GROUPS = 10  # of importance draws, whose means are compared: single weights have two scales, the prior's and the other
 
 
@@ -71,6 +78,48 @@ def left_to_right(
         terms = rng.permutation(np.repeat(document.terms, document.counts))
         logs.append(given_beta(terms, log_theta, alpha, particles, words).sum(axis=1))
     return EstimatedHeldOut(np.array(logs), int(bags.counts.sum()))
+
+
+def left_to_right_of_states(
+    states: Sequence[HdpState], corpus: Corpus, particles: int, rng: np.random.Generator
+) -> EstimatedHeldOut:
+    """An estimate a document and state of p(x | z, beta), the terms of all topics integrated out given z.
+
+    What beta leaves to topics not seen is broken into pieces, drawn anew for each state. So an estimate is unbiased,
+    but for the last, tiny piece; and if the states are from the posterior, the mean over states is for p(x | corpus).
+    """
+    ends = corpus.document_offsets
+    documents = [corpus.terms[ends[d] : ends[d + 1]] for d in np.flatnonzero(corpus.document_lengths)]
+    if not documents:
+        raise InputError("there are no held-out words")
+    words, logs = new_words(rng), []
+    for state in states:
+        model = _broken(_of_active(state), rng)
+        steps = [given_topics_of_others(rng.permutation(terms), model, particles, words) for terms in documents]
+        logs.append([log_mean_of_products(of_document) for of_document in steps])
+    return EstimatedHeldOut(np.array(logs).T, corpus.token_count)
+
+
+def _of_active(state: HdpState) -> HdpState:
+    """Without the free labels."""
+    fields = {name: getattr(state, name)[..., state.active] for name in ("alpha", "term_topic", "topic_total")}
+    return state.changed(**fields)
+
+
+def _broken(state: HdpState, rng: np.random.Generator) -> HdpState:
+    """With topics that have no tokens, whose weights are those of the sticks beyond the topics in use."""
+    left, pieces = 1.0, list[float]()
+    while left > LEFT_WHOLE and len(pieces) < MOST_PIECES:
+        piece = left * rng.beta(1.0, state.gamma)
+        pieces.append(piece)
+        left -= piece
+    alpha = np.append(state.alpha, state.alpha_new * np.array([*pieces, left]))
+    room = len(alpha) - len(state.alpha)
+    return state.changed(
+        alpha=alpha,
+        term_topic=np.pad(state.term_topic, ((0, 0), (0, room))),
+        topic_total=np.pad(state.topic_total, (0, room)),
+    )
 
 
 def importance_sampling(
