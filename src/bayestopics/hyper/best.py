@@ -18,7 +18,7 @@ from bayestopics.hyper.estimates import ALL, Terms
 from bayestopics.hyper.tempering import TemperedChain
 from bayestopics.problems import InputError
 
-EDGE = 1e-6  # in logs: nearer than this is on the edge
+EDGE = 1e-4  # in logs: nearer than this is on the edge
 FEWEST = 4  # batches or chains for an ellipse
 FEWEST_BATCHES = 12  # to which those that are not independent are joined, at least
 CORRELATED = 0.25  # the largest correlation of the best h of a batch with the next one's that passes for none
@@ -118,7 +118,8 @@ def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -
     if start is None:
         start = grid.points[int(np.argmax([terms.log_mean(h[0], h[1], part) for h in grid.points]))]
     bounds = np.log(terms.chain.ends)
-    found = minimize(objective, np.log(start), jac=True, bounds=bounds, method="L-BFGS-B")
+    # TNC, not L-BFGS-B: with two numbers, threads of BLAS take more time than the work
+    found = minimize(objective, np.log(start), jac=True, bounds=bounds, method="TNC")
     return np.exp(found.x), bool(np.any(np.abs(found.x[:, None] - bounds) < EDGE))
 
 
