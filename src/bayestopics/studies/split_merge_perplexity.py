@@ -28,7 +28,7 @@ HELD_OUT = 0.2  # of the documents, as in the paper
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     """With each seed another 80 % of the documents; all samplers from the same start on them.
 
-    Tables: `trace`, a row an evaluation, with the log of the perplexity of the held-out documents; `timing`, the CPU
+    Tables: `chains`, a row an evaluation, with the log of the perplexity of the held-out documents; `timing`, the CPU
     seconds of sweeps and moves until then, evaluations not counted.
     """
     watch, params = Stopwatch(), run.params
@@ -40,10 +40,10 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
             checkpoint.save(done)
     table = pd.DataFrame([row for rows in done for row in rows])
     keys = ["sampler", "seed", "sweep"]
-    trace, timing = table.drop(columns="seconds"), table[[*keys, "seconds"]]
-    last = np.exp(trace[trace["sweep"] == params["sweeps"]].groupby("sampler")["log_perplexity"].mean())
+    chains, timing = table.drop(columns="seconds"), table[[*keys, "seconds"]]
+    last = np.exp(chains[chains["sweep"] == params["sweeps"]].groupby("sampler")["log_perplexity"].mean())
     metrics = {f"perplexity_{sampler}": float(value) for sampler, value in last.items()}
-    return Record(run, metrics, tables={"trace": trace, "timing": timing}, volatile=watch.volatile())
+    return Record(run, metrics, tables={"chains": chains, "timing": timing}, volatile=watch.volatile())
 
 
 def _chain(run: Run, corpus: Corpus, sampler: str, seed: int) -> list[dict[str, Any]]:

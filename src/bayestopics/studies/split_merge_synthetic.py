@@ -22,7 +22,7 @@ from bayestopics.studies.split_merge_chain import SAMPLERS, warm
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     """Every sampler from the same start with each seed.
 
-    Tables: `trace`, a row a sweep; `confusion`, tokens by true and found topic after the last sweep, where a found
+    Tables: `chains`, a row a sweep; `confusion`, tokens by true and found topic after the last sweep, where a found
     topic has the number of the true one that it was matched with; `matches`, a row a true topic; `timing`.
     """
     watch, params = Stopwatch(), run.params
@@ -38,12 +38,12 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
         keys = {"sampler": sampler, "seed": seed}
         confusion, matches = compare(chain.last, truth)
         timing = pd.DataFrame({"seconds": [chain.seconds]})
-        parts = {"trace": _trace(chain), "confusion": confusion, "matches": matches, "timing": timing}
+        parts = {"chains": _sweeps(chain), "confusion": confusion, "matches": matches, "timing": timing}
         done.append({name: table.assign(**keys) for name, table in parts.items()})
         if checkpoint.due():
             checkpoint.save(done)
     tables = {name: pd.concat([job[name] for job in done], ignore_index=True) for name in done[0]}
-    second_half = tables["trace"][tables["trace"]["sweep"] > params["sweeps"] // 2]
+    second_half = tables["chains"][tables["chains"]["sweep"] > params["sweeps"] // 2]
     metrics = {f"topics_{name}": float(k) for name, k in second_half.groupby("sampler")["topics"].mean().items()}
     arrays = {"topics": truth["beta"], "groups": corpus.counts.toarray()}
     return Record(run, metrics, tables=tables, arrays=arrays, volatile=watch.volatile())
@@ -56,7 +56,7 @@ def _truth(name: str, corpus: Corpus) -> dict[str, np.ndarray]:
     return simulated.truth
 
 
-def _trace(chain: HdpChain) -> pd.DataFrame:
+def _sweeps(chain: HdpChain) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "sweep": np.arange(1, len(chain.topics) + 1),
