@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -103,8 +105,8 @@ def draw_acceptance(records: list[Record], scale: str) -> Figure:
             share = np.bincount(number, weights=accepted, minlength=len(edges) - 1) / count
             error = np.sqrt(np.maximum(share * (1 - share), 0.25 / count) / count)  # not 0 where none was accepted
             centre = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
-            style = {"color": COLOUR[sampler], "marker": MARKERS[sampler], "markersize": 3.5, "linewidth": 1}
-            axis.errorbar(centre, share, error, elinewidth=0.7, label=LABELS[sampler], **style)
+            style: dict[str, Any] = {"color": COLOUR[sampler], "marker": MARKERS[sampler], "markersize": 3.5}
+            axis.errorbar(centre, share, error, linewidth=1, elinewidth=0.7, label=LABELS[sampler], **style)
             first = first_sweeps(record).loc[sampler].median()
             if np.isfinite(first):
                 axis.axvline(first, color=COLOUR[sampler], linestyle=":", linewidth=1)

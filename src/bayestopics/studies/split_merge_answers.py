@@ -119,10 +119,10 @@ def claim_s3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
             parts.append(f"{LABELS[sampler]} {mean:.1f} +- {error:.1f} (tokens {recall[sampler]:.0%})")
         ceiling = float(matches["ceiling"].mean()[GIBBS])
         said.append(f"{_where(record)}: {', '.join(parts)}; tokens with the true topics known {ceiling:.0%}")
-    error = "of the first five topics, +- standard error over seeds; in brackets tokens in their topic's match"
+    how = "of the first five topics, +- standard error over seeds; in brackets tokens in their topic's match"
     if short := _too_short(found, numbers["sweeps"]):
-        return Answer("; ".join(said), f"{error}; {short}", "not comparable")
-    return Answer(f"{_counted(holds)}. {'; '.join(said)}", error, verdict(*holds))
+        return Answer("; ".join(said), f"{how}; {short}", "not comparable")
+    return Answer(f"{_counted(holds)}. {'; '.join(said)}", how, verdict(*holds))
 
 
 def claim_s3b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -139,10 +139,10 @@ def claim_s3b(records: Records, entries: dict[str, Entry], numbers: dict[str, An
             f"{_where(record)}: {sweeps.loc['exact'].mean():.0f} against {sweeps.loc['exact-words'].mean():.0f} "
             f"sweeps, sooner by {lead:.0f} +- {error:.0f}"
         )
-    text = "mean over seeds +- standard error"
+    how = "mean over seeds +- standard error"
     if short := _too_short(found, numbers["sweeps"]):
-        return Answer("; ".join(said), f"{text}; {short}", "not comparable")
-    return Answer(f"{_counted(holds)}. {'; '.join(said)}", text, verdict(*holds))
+        return Answer("; ".join(said), f"{how}; {short}", "not comparable")
+    return Answer(f"{_counted(holds)}. {'; '.join(said)}", how, verdict(*holds))
 
 
 def _perplexity(records: Records, corpus: str) -> Answer:
@@ -160,10 +160,10 @@ def _perplexity(records: Records, corpus: str) -> Answer:
                 parts.append(f"{np.expm1(lead):+.1%} +- {error:.1%} {words}")
             said.append(f"{setting(record)}, {LABELS[sampler]}: {', '.join(parts)}")
     sweeps = min(record.run.params["sweeps"] for record in found)
-    error = f"perplexity against Gibbs at equal CPU seconds, +- standard error over seeds; {sweeps} sweeps or more"
+    how = f"perplexity against Gibbs at equal CPU seconds, +- standard error over seeds; {sweeps} sweeps or more"
     if min(record.run.params["seeds"] for record in found) < FEWEST_SEEDS:
-        return Answer("; ".join(said), f"{error}; fewer than {FEWEST_SEEDS} seeds", "not comparable")
-    return Answer(f"{_counted(holds)}. {'; '.join(said)}", error, verdict(*holds))
+        return Answer("; ".join(said), f"{how}; fewer than {FEWEST_SEEDS} seeds", "not comparable")
+    return Answer(f"{_counted(holds)}. {'; '.join(said)}", how, verdict(*holds))
 
 
 def claim_s4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
