@@ -146,7 +146,7 @@ def synthetic(
     seeds: int = 4,
     most: int = 10,
 ):
-    """K is 5 before the sweep `first` of a sampler, and `most` from it on; 0: never there. The log joint jumps with it.
+    """K is 5 before the sweep `first` of a sampler, and `most` from it on; 0: never there.
     `accepted`: the share before and after. `separated`: how many of the first topics, 0 if not given."""
     chains, matches, rng = [], [], np.random.default_rng(1)
     sweep = np.arange(1, sweeps + 1)
@@ -155,7 +155,7 @@ def synthetic(
             since = first.get(sampler, 0) + seed if first.get(sampler, 0) else sweeps + 1
             there, moves = sweep >= since, int(sampler != "gibbs")
             taken = moves * (rng.random(sweeps) < np.where(there, accepted[1], accepted[0]))
-            columns = {"sweep": sweep, "topics": np.where(there, most, 5), "log_joint": np.where(there, -1.0, -9.0)}
+            columns = {"sweep": sweep, "topics": np.where(there, most, 5)}
             columns |= {"splits": moves, "splits_accepted": taken, "merges": 0, "merges_accepted": 0}
             chains.append(pd.DataFrame(columns).assign(sampler=sampler, seed=seed))
             yes = np.arange(10) < (separated or {}).get(sampler, 0)

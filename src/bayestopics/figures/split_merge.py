@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.figures.split_merge_tables import (
@@ -40,7 +41,8 @@ def draw_data(records: list[Record], scale: str) -> Figure:
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     groups = record.arrays["groups"] / np.maximum(record.arrays["groups"].sum(axis=1, keepdims=True), 1)
     for axis, rows, name in ((left, record.arrays["topics"], "topic"), (right, groups, "group")):
-        _heat(figure, axis, rows, "probability of the word" if name == "topic" else "share of the group's words")
+        label = "probability of the word" if name == "topic" else "share of the group's words"
+        figure.colorbar(_heat(axis, rows), ax=axis, label=label, pad=0.02)
         axis.set(xlabel="word", ylabel=name)
     left.set_title(f"{record.run.params['corpus']}: the true topics")
     right.set_title("the groups")
@@ -48,14 +50,13 @@ def draw_data(records: list[Record], scale: str) -> Figure:
     return figure
 
 
-def _heat(figure: Figure, axis: Axes, values: np.ndarray, label: str) -> None:
+def _heat(axis: Axes, values: np.ndarray, largest: float | None = None) -> AxesImage:
     rows, columns = values.shape
     extent = (0.5, columns + 0.5, rows + 0.5, 0.5)
-    image = axis.imshow(values, cmap="Greys", vmin=0.0, aspect="auto", extent=extent, interpolation="none")
-    figure.colorbar(image, ax=axis, label=label, pad=0.02)
+    axis.grid(False)
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(MaxNLocator(10, integer=True))
-    axis.grid(False)
+    return axis.imshow(values, cmap="Greys", vmin=0.0, vmax=largest, aspect="auto", extent=extent, interpolation="none")
 
 
 def draw_topics(records: list[Record], scale: str) -> Figure:
@@ -124,7 +125,7 @@ def _panels(count: int, columns: int = 3) -> tuple[Figure, list[Axes]]:
     columns = min(columns, count)
     rows = -(-count // columns)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(max(4.6 * columns, 7.5), 3.3 * rows + 0.9), squeeze=False, layout="constrained"
+        rows, columns, figsize=(max(4.6 * columns, 9.5), 3.3 * rows + 0.9), squeeze=False, layout="constrained"
     )
     for axis in axes.flat[count:]:
         axis.remove()
@@ -143,13 +144,12 @@ def draw_confusion(records: list[Record], scale: str) -> Figure:
             table = record.tables["confusion"].query("sampler == @sampler and seed == 0")
             counts = np.zeros((true_topics(record), int(table["found"].max()) + 1))
             counts[table["true"], table["found"]] = table["tokens"]
-            _heat(figure, axis, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), "share of the true topic")
+            image = _heat(axis, counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), largest=1.0)
             separated = matches[matches["sampler"] == sampler].groupby("seed")["separated"].sum().mean()
-            axis.set(xlabel="found topic", ylabel="true topic")
-            axis.set_title(f"{LABELS[sampler]}: {separated:.1f} of {len(counts)} separated", fontsize=9.5)
-        row[0].text(
-            0, 1.14, f"{record.run.params['corpus']}: {setting(record)}", transform=row[0].transAxes, fontsize=10.5
-        )
+            heading = f"{record.run.params['corpus']}: {setting(record)}" if axis is row[0] else ""
+            axis.set_title(f"{heading}\n{LABELS[sampler]}: {separated:.1f} of {len(counts)} separated", fontsize=9.5)
+            axis.set(xlabel="found topic, by its match", ylabel="true topic")
+    figure.colorbar(image, ax=axes, label="share of the true topic's tokens", pad=0.01, shrink=1 / len(records))
     label_scale(figure, scale)
     return figure
 
@@ -158,7 +158,7 @@ def draw_perplexity(records: list[Record], scale: str) -> Figure:
     """A column a setting of one corpus: perplexity against seconds, and its ratio to Gibbs's at equal seconds [5]."""
     records = of_kind(records, "perplexity")
     figure, axes = plt.subplots(
-        2, len(records), figsize=(max(4.6 * len(records), 7.5), 6.6), squeeze=False, layout="constrained"
+        2, len(records), figsize=(max(4.6 * len(records), 9.5), 6.6), squeeze=False, layout="constrained"
     )
     for (upper, lower), record in zip(axes.T, records, strict=True):
         table, equal = perplexities(record), at_equal_seconds(record)

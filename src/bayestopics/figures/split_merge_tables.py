@@ -91,16 +91,19 @@ def separated_first(record: Record) -> pd.DataFrame:
 
 
 def sweeps_to_bulk(record: Record, samplers: Iterable[str]) -> pd.DataFrame:
-    """The first sweep whose log joint is at the median of the second halves of all these samplers, samplers x seeds.
+    """The first sweep whose K is at the median of their second halves, or past it, samplers x seeds.
 
-    They have the same stationary law. A chain that does not come there counts with one sweep more than it has.
+    They have the same stationary law. The log joint would not do: it is a density, and highest where few topics are. A
+    chain that does not come there counts with one sweep more than it has.
     """
     names, late = list(samplers), second_half(record)
-    level = late.loc[late["sampler"].isin(names), "log_joint"].median()
+    level = late.loc[late["sampler"].isin(names), "topics"].median()
     chains = record.tables["chains"][record.tables["chains"]["sampler"].isin(names)]
-    there = chains[chains["log_joint"] >= level].groupby(["sampler", "seed"])["sweep"].min()
+    from_below = record.run.params["start"] < level
+    there = chains[chains["topics"] >= level if from_below else chains["topics"] <= level]
+    first = there.groupby(["sampler", "seed"])["sweep"].min()
     everyone = chains.groupby(["sampler", "seed"]).size().index
-    return there.reindex(everyone).fillna(record.run.params["sweeps"] + 1).astype(float).unstack("seed")
+    return first.reindex(everyone).fillna(record.run.params["sweeps"] + 1).astype(float).unstack("seed")
 
 
 def perplexities(record: Record) -> pd.DataFrame:

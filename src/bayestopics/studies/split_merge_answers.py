@@ -126,8 +126,8 @@ def claim_s3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
 
 
 def claim_s3b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
-    """S3b: of the exact moves, in each setting: the first sweep whose log joint is at the median of the second
-    halves of both samplers comes earlier with equal chance than by two random words, by more than two standard
+    """S3b: of the exact moves, in each setting: the first sweep whose K is at the median of the second halves of
+    both samplers, or past it, comes earlier with equal chance than by two random words, by more than two standard
     errors of the mean difference over seeds. Reproduced if it holds in all settings, partly if in some. Not
     comparable with chains below 1000 sweeps or fewer than 3 seeds."""
     found, said, holds = _synthetic(records), [], []
