@@ -1,0 +1,203 @@
+"""Tables of the study `split_merge`, and how its figures and answers read its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.runs.record import Record
+
+GIBBS = "gibbs"
+LABELS = {
+    GIBBS: "Gibbs",
+    "exact": "split-merge, exact",
+    "exact-words": "split-merge, exact, by two words",
+    "paper": "split-merge, the paper's rule",
+}
+SETTING = ("gamma", "concentration", "eta", "start")
+FIRST = 5  # topics that overlap most: the first half of the paper's ten
+
+
+# -- reading -------------------------------------------------------------------------------------------
+
+
+def of_kind(records: Iterable[Record], kind: str) -> list[Record]:
+    """By corpus, then in the order of their settings."""
+    found = [record for record in records if record.run.params["kind"] == f"split_merge_{kind}"]
+    return sorted(found, key=lambda record: (record.run.params["corpus"], *(record.run.params[key] for key in SETTING)))
+
+
+def setting(record: Record) -> str:
+    params = record.run.params
+    start = "" if params["start"] == 1 else f", start with {params['start']} topics"
+    return f"gamma = {params['gamma']:g}, a = {params['concentration']:g}, eta = {params['eta']:g}{start}"
+
+
+def true_topics(record: Record) -> int:
+    return len(record.arrays["topics"])
+
+
+def chains_of(record: Record, sampler: str) -> pd.DataFrame:
+    return record.tables["chains"][record.tables["chains"]["sampler"] == sampler]
+
+
+def second_half(record: Record) -> pd.DataFrame:
+    """The sweeps after burn-in."""
+    chains = record.tables["chains"]
+    return chains[chains["sweep"] > record.run.params["sweeps"] // 2]
+
+
+def first_sweeps(record: Record) -> pd.DataFrame:
+    """The first sweep with as many topics as are true, samplers x seeds; infinite if there is none."""
+    chains = record.tables["chains"]
+    there = chains[chains["topics"] >= true_topics(record)].groupby(["sampler", "seed"])["sweep"].min()
+    everyone = chains.groupby(["sampler", "seed"]).size().index
+    return there.reindex(everyone).astype(float).fillna(np.inf).unstack("seed")
+
+
+def posterior(record: Record) -> pd.DataFrame:
+    """The share of the second half of the sweeps with each K, samplers x K."""
+    return second_half(record).groupby("sampler")["topics"].value_counts(normalize=True).unstack(fill_value=0.0)
+
+
+def acceptance_around(record: Record, sampler: str) -> pd.DataFrame:
+    """A row a seed whose chain came to the true number of topics: acceptance of moves before and after that."""
+    first = first_sweeps(record).loc[sampler]
+    rows = []
+    for seed, chain in chains_of(record, sampler).groupby("seed"):
+        if not np.isfinite(first[seed]):
+            continue
+        moves, accepted = moves_of(chain)
+        before = (chain["sweep"] <= first[seed]).to_numpy()
+        if before.all():
+            continue
+        rates = [accepted[part].sum() / moves[part].sum() for part in (before, ~before)]
+        rows.append({"seed": seed, "before": rates[0], "after": rates[1]})
+    return pd.DataFrame(rows, columns=["seed", "before", "after"])
+
+
+def moves_of(chain: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Proposed and accepted moves of each sweep."""
+    proposed = chain["splits"] + chain["merges"]
+    return proposed.to_numpy(), (chain["splits_accepted"] + chain["merges_accepted"]).to_numpy()
+
+
+def separated_first(record: Record) -> pd.DataFrame:
+    """How many of the first topics are separated, samplers x seeds."""
+    first = record.tables["matches"].query("true < @FIRST")
+    return first.groupby(["sampler", "seed"])["separated"].sum().unstack("seed")
+
+
+def sweeps_to_bulk(record: Record, samplers: Iterable[str]) -> pd.DataFrame:
+    """The first sweep whose K is at the median of their second halves, or past it, samplers x seeds.
+
+    They have the same stationary law. The log joint would not do: it is a density, and highest where few topics are. A
+    chain that does not come there counts with one sweep more than it has.
+    """
+    names, late = list(samplers), second_half(record)
+    level = late.loc[late["sampler"].isin(names), "topics"].median()
+    chains = record.tables["chains"][record.tables["chains"]["sampler"].isin(names)]
+    from_below = record.run.params["start"] < level
+    there = chains[chains["topics"] >= level if from_below else chains["topics"] <= level]
+    first = there.groupby(["sampler", "seed"])["sweep"].min()
+    everyone = chains.groupby(["sampler", "seed"]).size().index
+    return first.reindex(everyone).fillna(record.run.params["sweeps"] + 1).astype(float).unstack("seed")
+
+
+def perplexities(record: Record) -> pd.DataFrame:
+    """The evaluations with their seconds."""
+    return record.tables["chains"].merge(
+        record.tables["timing"], on=["sampler", "seed", "sweep"], validate="one_to_one"
+    )
+
+
+def at_equal_seconds(record: Record, points: int = 100) -> pd.DataFrame:
+    """Log perplexity of every sampler by interpolation at the same seconds, a row a seed, sampler and time.
+
+    Times of a seed go from 0 to where the quickest of its chains ended; `share` is their share of that.
+    """
+    rows = []
+    for seed, chains in perplexities(record).groupby("seed"):
+        end = chains.groupby("sampler")["seconds"].max().min()
+        shares = np.linspace(0, 1, points)
+        for sampler, chain in chains.groupby("sampler"):
+            values = np.interp(shares * end, chain["seconds"], chain["log_perplexity"])
+            columns = {"share": shares, "seconds": shares * end, "log_perplexity": values}
+            rows.append(pd.DataFrame(columns).assign(seed=seed, sampler=sampler))
+    return pd.concat(rows, ignore_index=True)
+
+
+def leads(record: Record) -> pd.DataFrame:
+    """Log perplexity less that of Gibbs at equal seconds, a row a sampler and seed: at the end, and in the mean."""
+    table = at_equal_seconds(record)
+    end = table[table["share"] == 1].pivot(index="sampler", columns="seed", values="log_perplexity")
+    mean = table.groupby(["sampler", "seed"])["log_perplexity"].mean().unstack("seed")
+    both = {name: (part - part.loc[GIBBS]).drop(index=GIBBS).stack() for name, part in (("end", end), ("mean", mean))}
+    return pd.DataFrame(both).reset_index()
+
+
+def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
+    """The mean over seeds and its standard error; nan with one seed."""
+    values = np.asarray(list(values), dtype=float)
+    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return float(values.mean()), float(error)
+
+
+# -- tables ----------------------------------------------------------------------------------------------
+
+
+def samplers_table(records: list[Record]) -> pd.DataFrame:
+    rows = []
+    for record in of_kind(records, "synthetic"):
+        params, first, shares = record.run.params, first_sweeps(record), posterior(record)
+        matches = record.tables["matches"].groupby("sampler")[["recall", "ceiling"]].mean()
+        seconds = record.tables["timing"].groupby("sampler")["seconds"].mean()
+        for sampler in [name for name in LABELS if name in first.index]:
+            chains = chains_of(record, sampler)
+            late = second_half(record).query("sampler == @sampler")
+            topics, error = mean_and_error(late.groupby("seed")["topics"].mean())
+            accepted = {
+                f"{kind}_accepted": chains[f"{kind}_accepted"].sum() / max(chains[kind].sum(), 1)
+                for kind in ("splits", "merges")
+            }
+            rows.append(
+                {"corpus": params["corpus"], **{key: params[key] for key in SETTING}, "sampler": LABELS[sampler]}
+                | {"chains": first.shape[1], "sweeps": params["sweeps"]}
+                | {"topics": topics, "topics_error": error, "most_frequent": int(shares.loc[sampler].idxmax())}
+                | {"share_of_true_topics": shares.loc[sampler].get(true_topics(record), 0.0)}
+                | {"chains_with_all_topics": int(np.isfinite(first.loc[sampler]).sum())}
+                | {"median_first_sweep_with_all": _finite(first.loc[sampler].median())}
+                | {"first_topics_separated": separated_first(record).loc[sampler].mean()}
+                | {"tokens_recalled": matches.loc[sampler, "recall"], "ceiling": matches.loc[sampler, "ceiling"]}
+                | (accepted if sampler != GIBBS else {})
+                | {"seconds": seconds[sampler]}
+            )
+    return pd.DataFrame(rows)
+
+
+def _finite(value: float) -> float:
+    return value if np.isfinite(value) else np.nan
+
+
+def perplexity_table(records: list[Record]) -> pd.DataFrame:
+    rows = []
+    for record in of_kind(records, "perplexity"):
+        params, table, lead = record.run.params, perplexities(record), leads(record)
+        equal = at_equal_seconds(record)
+        last = table[table["sweep"] == params["sweeps"]]
+        for sampler in [name for name in LABELS if name in set(last["sampler"])]:
+            own = last[last["sampler"] == sampler]
+            ends = np.exp(equal[(equal["sampler"] == sampler) & (equal["share"] == 1)]["log_perplexity"])
+            perplexity, error = mean_and_error(ends)
+            row = {"corpus": params["corpus"], **{key: params[key] for key in SETTING}, "sampler": LABELS[sampler]}
+            row |= {"chains": len(own), "sweeps": params["sweeps"], "seconds": own["seconds"].mean()}
+            row |= {"perplexity_at_equal_seconds": perplexity, "perplexity_error": error}
+            row |= {"topics": own["topics"].mean()}
+            if sampler != GIBBS:
+                for name in ("end", "mean"):
+                    value, error = mean_and_error(lead.loc[lead["sampler"] == sampler, name])
+                    row |= {f"log_ratio_to_gibbs_{name}": value, f"log_ratio_error_{name}": error}
+            rows.append(row)
+    return pd.DataFrame(rows)
