@@ -25,6 +25,8 @@ include: "workflow/rules/number_of_topics_runs.smk"
 include: "workflow/rules/number_of_topics.smk"
 include: "workflow/rules/hyperparameters_runs.smk"
 include: "workflow/rules/hyperparameters.smk"
+include: "workflow/rules/truncation_free_runs.smk"
+include: "workflow/rules/truncation_free.smk"
 include: "workflow/rules/tracking.smk"
 include: "workflow/rules/claims.smk"
 

@@ -1,4 +1,4 @@
-"""Compile the samplers into the cache, before processes that use them run side by side: python -m bayestopics.runs.warm"""
+"""Compile the samplers into the cache, before processes that use them run side by side: -m bayestopics.runs.warm"""
 
 from bayestopics.lda import SAMPLERS
 from bayestopics.runs.chain import warm
