@@ -29,6 +29,7 @@ from bayestopics.figures.free_tables import (
 from bayestopics.runs.record import Record
 
 OURS, OTHER = METHODS
+MOVING = 0.02  # nats a word: a run that changes by more has not settled
 SMALL = "our corpora are 10 to 200 times smaller than the paper's, and budgets far shorter than its 10 hours"
 
 
@@ -162,5 +163,12 @@ def _needed(records: Records) -> Panels:
 
 
 def _budgets(found: Panels) -> str:
+    """After how long, and how far from the end of learning that is."""
     seconds = [budget(panel) for panel in found.values()]
-    return f"after {min(seconds):.2g} to {max(seconds):.2g} CPU seconds"
+    steps = [np.diff(record.trace["per_word"].to_numpy())[-1] for panel in found.values() for record in panel]
+    moving = sum(abs(step) > MOVING for step in steps)
+    passes = min(record.metrics["passes"] for panel in found.values() for record in panel)
+    return (
+        f"after {min(seconds):.2g} to {max(seconds):.2g} CPU seconds, the slowest run after {passes:.2g} passes; "
+        f"{moving} of {len(steps)} runs still changed by more than {MOVING} nats a word between their last two checks"
+    )
