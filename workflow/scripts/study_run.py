@@ -12,12 +12,13 @@ from bayestopics.runs.record import Run, describe, read, write
 
 params = snakemake.params
 with logged(snakemake.log[0]):
-    corpus = read_corpus(snakemake.input.corpus)
+    corpus = read_corpus(snakemake.input.corpus) if snakemake.input.corpus else None
     numba.set_num_threads(snakemake.threads)  # jobs run side by side
     before = [read(Path(folder)) for folder in snakemake.input.get("before", [])]
     settings = dict(params.run, before=[record.run.identity for record in before]) if before else params.run
     name = snakemake.wildcards.run
-    run = Run(params.study, params.scale, name, settings, params.seed, **describe(corpus), code=params.code)
+    identity = describe(corpus) if corpus else {"corpus": "none", "fingerprint": "none"}
+    run = Run(params.study, params.scale, name, settings, params.seed, **identity, code=params.code)
     checkpoint = Checkpoint(Path(params.checkpoints), run)
     compute = import_module(f"bayestopics.studies.{params.run['kind']}").compute
     record = compute(run, corpus, checkpoint, before) if before else compute(run, corpus, checkpoint)

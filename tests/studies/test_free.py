@@ -1,0 +1,259 @@
+"""The study of truncation-free inference: its runs on tiny corpora, and figures and verdicts from made-up records."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from matplotlib import pyplot
+from scipy.sparse import csr_array
+
+from bayestopics.claims import MissingRecords
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.figures import free, free_tables
+from bayestopics.figures.style import html_table
+from bayestopics.runs import record
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Run, same_bits
+from bayestopics.studies import free_answers as answers
+from bayestopics.studies import free_stream, free_toy
+
+FILE = Path(__file__).parents[2] / "config/claims.yaml"
+CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
+Record = partial(record.Record, versions={})  # to look them up takes time
+BATCHES = (1, 10, 100)
+
+
+def a_run(kind: str, name: str, **params) -> Run:
+    return Run("truncation_free", "smoke", name, {"kind": f"free_{kind}", **params}, 1, "x", "-", "-")
+
+
+def toy(**changes) -> record.Record:
+    made = free_toy.compute(a_run("toy", "toy", most=20), None, None)
+    for column, factor in changes.items():
+        made.tables["log_odds"][column] *= factor
+    return made
+
+
+def stream(
+    model: str, method: str, batch: int, *, score=-7.0, components=(5, 20), seconds=(0.1, 1.0, 10.0), corpus="x"
+) -> record.Record:
+    """A made-up run: `score` at the end, from half a nat below; 40 documents of about 50 words."""
+    rng = np.random.default_rng(0)
+    tokens = rng.integers(30, 70, 40)
+    own = rng.normal(scale=0.2, size=40)  # shared by all runs: some documents are harder
+    noise = np.random.default_rng(batch + 1000 * (method == "truncated")).normal(scale=0.01, size=40)
+    per_word = score + np.linspace(-0.5, 0.0, len(seconds))
+    logs = (per_word[:, None] + own + noise) * tokens
+    trace = {"documents": np.geomspace(10, 1000, len(seconds)).astype(int), "per_word": logs.sum(axis=1) / tokens.sum()}
+    trace |= {
+        "components": np.linspace(*components, len(seconds)).astype(int),
+        "error": 0.01 if model == "hdp" else 0.0,
+    }
+    table = pd.DataFrame(trace)
+    timing = pd.DataFrame({"documents": table["documents"], "seconds": seconds})
+    last = {name: float(table[name].iloc[-1]) for name in trace} | {"passes": 1.0, "papers_per_word": score}
+    params = {"corpus": corpus, "model": model, "method": method, "batch": batch}
+    params |= {"truncation": 300} if method == "truncated" else {}
+    run = a_run("stream", f"{corpus}-{model}-{method}-{batch}", **params)
+    arrays = {"log_likelihoods": logs, "tokens": tokens}
+    return Record(run, last, tables={"trace": table, "timing": timing}, arrays=arrays)
+
+
+def study(ours=None, other=None, models=free_tables.MODELS, corpora=("x", "y")):
+    """As in the paper: truncated is worse and has fewer components, above all with small batches."""
+    made = []
+    for model in models:
+        for corpus in corpora:
+            for place, batch in enumerate(BATCHES):
+                free_run = {"score": -7.0 + 0.01 * place, "components": (5, 60)} | (ours or {})
+                truncated = {"score": -7.5 + 0.1 * place, "components": (300, (2, 20, 50)[place])} | (other or {})
+                made.append(stream(model, "truncation-free", batch, corpus=corpus, **free_run))
+                made.append(stream(model, "truncated", batch, corpus=corpus, **truncated))
+    return made
+
+
+def ask(claim: str, *records):
+    named = {one.run.name: one for one in records}
+    return getattr(answers, f"claim_{claim.lower()}")(named, {}, CLAIMS[claim].get("numbers", {}))
+
+
+def verdict(claim: str, *records) -> str:
+    return ask(claim, *records).verdict
+
+
+# -- verdicts --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", ["V1", "V2", "V3"])
+def test_rules_are_the_docstrings(claim):
+    text = " ".join(getattr(answers, f"claim_{claim.lower()}").__doc__.split())
+    assert text == f"{claim}: {CLAIMS[claim]['rule']}."
+    assert CLAIMS[claim]["study"] == "truncation_free"
+    with pytest.raises(MissingRecords):
+        ask(claim)
+
+
+def test_v1_the_toy():
+    good = ask("V1", toy())
+    assert good.verdict == "reproduced", good.ours
+    assert "locally collapsed right in 39 of 39" in good.ours
+    assert verdict("V1", toy(mean_field=-1.0)) == "partly"
+    assert verdict("V1", toy(locally_collapsed=-1.0)) == "partly"
+
+
+def test_v2_robust_and_higher():
+    assert verdict("V2", *study()) == "reproduced", ask("V2", *study()).ours
+    lower = ask("V2", *study(ours={"score": -8.0}))  # robust, never higher
+    assert lower.verdict == "partly"
+    assert "higher in 0 of 6, lower in 6" in lower.ours
+    assert verdict("V2", *study(ours={"score": -7.0}, other={"score": -7.0})) != "reproduced"  # within the errors
+    steady = [one for one in study(other={"score": -6.0}) if one.run.params["method"] == "truncated"]
+    shaky = [
+        stream(model, "truncation-free", batch, corpus=corpus, score=-7.0 - place)
+        for model in free_tables.MODELS
+        for corpus in ("x", "y")
+        for place, batch in enumerate(BATCHES)
+    ]
+    assert verdict("V2", *steady, *shaky) == "not reproduced"
+
+
+def test_v3_components():
+    good = ask("V3", *study())
+    assert good.verdict == "reproduced", good.ours
+    assert "runs grow" in good.ours
+    kept = ask("V3", *study(ours={"components": (20, 5)}, other={"components": (300, 300), "score": -7.0}))
+    assert kept.verdict == "not reproduced", kept.ours
+    assert "no corpus" in kept.ours
+    assert verdict("V3", *study(ours={"components": (1, 4)})) == "partly"
+
+
+@pytest.mark.parametrize("claim", ["V2", "V3"])
+def test_what_cannot_be_compared(claim):
+    late = [*study()[:-1], stream("hdp", "truncated", 100, corpus="y", seconds=(20.0, 50.0, 90.0))]
+    answer = ask(claim, *late)
+    assert answer.verdict == "not comparable"
+    assert "y-hdp-truncated-100" in answer.error
+    with pytest.raises(MissingRecords) as missing:
+        ask(claim, *study(models=("hdp",)))
+    assert missing.value.names == ["dp-mixture"]
+    with pytest.raises(MissingRecords):
+        ask(claim, *(one for one in study() if one.run.params["method"] == "truncated"))
+
+
+def test_moments_are_interpolated_in_log_seconds():
+    one = stream("dp-mixture", "truncated", 1, components=(300, 100))
+    ends = [free_tables.moment(one, seconds) for seconds in (0.1, 1.0, 10.0)]
+    between = free_tables.moment(one, np.sqrt(0.1))
+    assert between.per_word == pytest.approx((ends[0].per_word + ends[1].per_word) / 2)
+    assert [end.components for end in ends] == [300, 200, 100]
+    assert free_tables.moment(one, 0.05) is None
+    assert free_tables.moment(one, 99.0).per_word == ends[2].per_word
+
+
+def test_errors_leave_out_what_documents_share():
+    table = free_tables.at_equal_seconds(free_tables.panels(study())["hdp", "x"])
+    logs, tokens = study()[0].arrays["log_likelihoods"][-1], study()[0].arrays["tokens"]
+    assert table["bar"].max() < 0.2 * free_tables.mean_and_error(logs, tokens)[1]
+
+
+# -- runs --------------------------------------------------------------------------------------------------
+
+TINY = Corpus.from_sparse(csr_array(np.random.default_rng(3).poisson(0.5, (40, 12))), name="tiny")
+
+
+class Killed(Exception):
+    pass
+
+
+def settings(model: str, method: str, order: str = "shuffled", batch: int = 7):
+    params = {"corpus": "tiny", "model": model, "method": method, "batch": batch, "order": order, "documents": 100}
+    params |= {"checks": 4, "held_out": {"every": 5, "most": 6}}
+    params |= {"truncation": 20} if method == "truncated" else {}
+    return params | ({"particles": 2, "draws": 10} if model == "hdp" else {})
+
+
+@pytest.mark.parametrize(("model", "method"), free_stream.LEARNERS)
+def test_a_killed_stream_goes_on_with_the_same_bits(model, method, tmp_path, monkeypatch):
+    run = a_run("stream", "one", **settings(model, method))
+    whole = free_stream.compute(run, TINY, Checkpoint(tmp_path / "whole", run))
+    assert len(whole.trace) == len(whole.tables["timing"]) == 4
+    assert whole.metrics["documents"] >= 100
+    assert whole.arrays["log_likelihoods"].shape == (4, 6)
+    assert np.isfinite(list(whole.metrics.values())).all()
+    at_the_end = whole.arrays["log_likelihoods"][-1].sum() / whole.arrays["tokens"].sum()
+    assert whole.metrics["per_word"] == pytest.approx(at_the_end)
+
+    checkpoint = Checkpoint(tmp_path / "killed", run, every_seconds=0.0)
+    tmp_path.joinpath("killed").mkdir()
+    check = free_stream._check
+    monkeypatch.setattr(free_stream, "_check", lambda *args: _until(2, check, *args))
+    with pytest.raises(Killed):
+        free_stream.compute(run, TINY, checkpoint)
+    monkeypatch.undo()
+    assert same_bits(free_stream.compute(run, TINY, checkpoint), whole)
+
+
+def _until(last, check, *args):
+    if args[3] == last:
+        raise Killed
+    return check(*args)
+
+
+def test_nothing_held_out_is_learnt_from():
+    for order in ("stored", "shuffled"):
+        run = a_run("stream", "one", **settings("dp-mixture", "truncated", order))
+        stream = free_stream.Stream.of(TINY, run)
+        seen, batches = 0, []
+        while seen < len(stream):
+            batches.append(stream.after(seen).toarray())
+            seen += len(batches[-1])
+        learnt = np.concatenate(batches)
+        held = free_stream.held_out_documents(TINY.document_count, 5, 6)
+        kept = np.delete(TINY.counts.toarray(), held, axis=0)
+        assert len(learnt) == len(kept) == 34  # a pass ends with a smaller batch
+        assert (order == "stored") == np.array_equal(learnt, kept)
+        assert sorted(map(tuple, learnt)) == sorted(map(tuple, kept))
+
+
+def test_held_out_documents_are_spread():
+    held = free_stream.held_out_documents(35_754, 50, 500)
+    assert len(np.unique(held)) == 500
+    assert held[0] < 72
+    assert held[-1] > 35_754 - 72
+    assert len(free_stream.held_out_documents(8447, 50, 500)) == 168
+    assert free_stream.checks_of(100, 4).tolist() == [1, 5, 22, 100]
+
+
+# -- figures and tables ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("draw", "records"),
+    [
+        (free.draw_toy, [toy()]),
+        (free.draw_held_out, study()),
+        (free.draw_held_out, study(corpora=("x",))[:2]),
+        (free.draw_held_out, [*study(corpora=("x",)), *study(models=("hdp",), corpora=("y",))]),  # a panel is empty
+        (free.draw_held_out_over_time, study()),
+        (free.draw_components, study()),
+        (free.draw_components_over_time, study(models=("hdp",))),
+    ],
+)
+def test_figures(draw, records):
+    figure = draw(records, "smoke")
+    figure.canvas.draw()
+    assert any(text.get_text() == "scale: smoke" for text in figure.texts)
+    pyplot.close(figure)
+
+
+def test_tables():
+    scores = free_tables.scores_table(study())
+    assert len(scores) == 2 * 2 * 2 * len(BATCHES)
+    assert (scores["equal_seconds"] == 10.0).all()
+    html_table(scores, "scores")
+    differences = free_tables.differences_table(study())
+    assert len(differences) == 2 * 2 * len(BATCHES)
+    assert (differences["difference"] > 2 * differences["error"]).all()
