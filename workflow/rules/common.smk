@@ -127,7 +127,7 @@ OUTPUTS = {}
 
 
 def compile_kernels():
-    """Once, before jobs that use them run side by side. No rule depends on it: each knows its own code."""
+    """Once, before jobs that use them run side by side. Results do not depend on it, each knows its own code."""
     mark = Path(f"results/kernels-{kernel_hash()}.ready")
     if not mark.exists():
         print("Compiling the kernels", file=sys.stderr, flush=True)
