@@ -180,7 +180,7 @@ def _hyper_command(commands: Any, output: Parser) -> None:
     command.add_argument("--eta-range", type=_range, metavar="LO,HI", help="where to look for eta")
     about = "points of the grid, alpha x eta, as 9x11; without it, as many as the corpus needs"
     command.add_argument("--grid", type=_shape, metavar="AxE", help=about)
-    about = "how tempering places its grid: by sampling h with the topics, or by the paper's scheme on few documents"
+    about = "where tempering's search starts: at (0.5, 0.5), or where the paper's scheme on few documents ends"
     command.add_argument("--search", choices=["pilot", "iterative-grid"], default="pilot", help=about)
     about = "kept sweeps of the last run (10000), of a step of gibbs-em (200), or passes of variational-em (500)"
     command.add_argument("--sweeps", type=_positive, metavar="n", help=about)

@@ -98,7 +98,8 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
     found = [maximise(one) for one in terms]
     estimates, edges = np.array([h for h, _ in found]), np.array([on for _, on in found])
     h = estimates.mean(axis=0)
-    ellipse = _ellipse(h, np.cov(estimates.T) / len(chains), _hotelling(len(chains), level), level)
+    covariance = np.cov(estimates.T) / len(chains)
+    ellipse = None if edges.any() else _ellipse(h, covariance, _hotelling(len(chains), level), level)
     region = None if edges.any() else _region(terms[0], h, level)
     return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region)
 
@@ -113,14 +114,20 @@ def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -
         largest = logs.max()
         weights = np.exp(logs - largest)
         slopes = np.array([terms.of_alpha(alpha, 1, part), terms.of_eta(eta, 1, part)])
-        return -(largest + np.log(weights.mean())), -(slopes @ weights) / weights.sum()
+        return -(largest + np.log(weights.mean())), -np.einsum("sn,n->s", slopes, weights) / weights.sum()
 
     if start is None:
         start = grid.points[int(np.argmax([terms.log_mean(h[0], h[1], part) for h in grid.points]))]
     bounds = np.log(terms.chain.ends)
     # TNC, not L-BFGS-B: with two numbers, threads of BLAS take more time than the work
     found = minimize(objective, np.log(start), jac=True, bounds=bounds, method="TNC")
-    return np.exp(found.x), bool(np.any(np.abs(found.x[:, None] - bounds) < EDGE))
+    h = np.exp(found.x)
+    return h, bool(at_ends(h, terms.chain.ends).any())
+
+
+def at_ends(h: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float]]) -> np.ndarray:
+    """bool[2]: whether alpha and eta are at one of their ends."""
+    return np.asarray(np.any(np.abs(np.log(h)[:, None] - np.log(ends)) < EDGE, axis=1))
 
 
 def curvature(terms: Terms, h: np.ndarray) -> np.ndarray:
@@ -129,7 +136,9 @@ def curvature(terms: Terms, h: np.ndarray) -> np.ndarray:
     weights = np.exp(logs - logs.max())
     first = np.array([terms.of_alpha(h[0], 1), terms.of_eta(h[1], 1)])
     second = np.array([terms.of_alpha(h[0], 2), terms.of_eta(h[1], 2)])
-    return np.diag(second @ weights / weights.sum()) + np.cov(first, aweights=weights, ddof=0)
+    shares = weights / weights.sum()
+    away = first - np.einsum("sn,n->s", first, shares)[:, None]
+    return np.diag(np.einsum("sn,n->s", second, shares)) + np.einsum("sn,tn,n->st", away, away, shares)
 
 
 def _region(terms: Terms, h: np.ndarray, level: float) -> Ellipse | None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.best import Ellipse, best
+from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
@@ -77,12 +77,17 @@ def _full_bayes(
     rng, work = generator(seed, "hyper/full-bayes"), {"sweeps": sweeps, "burn_in": sweeps // 4, "sampler": sampler}
     found = full_bayes(corpus, topics, rng=rng, alphas=alphas or ENDS, etas=etas or ENDS, **work)  # type: ignore
     mode = found.mode
-    ends = tuple((x / REFINED, x * REFINED) for x in mode.tolist())
+    limits = np.array([alphas or ENDS, etas or ENDS])
+    ends = tuple((max(x / REFINED, low), min(x * REFINED, high)) for x, (low, high) in zip(mode, limits, strict=True))
     at = Grid((mode[0],), (mode[1],))
     chain = temper(corpus, topics, at, sweeps=sweeps, rng=rng, start=found.last, sampler=sampler, ends=ends)  # type: ignore
     refined, doubts = best(chain), []
-    if refined.on_edge:
+    if at_ends(np.array([refined.alpha, refined.eta]), tuple(map(tuple, limits))).any():  # type: ignore[arg-type]
+        doubts.append("the best h is at the end of its range; it may be anywhere beyond")
+    elif refined.on_edge:
         doubts.append("the chain at the mode is too short to refine it: this is the mode of a density estimate")
+    if refined.batch_correlation > CORRELATED:
+        doubts.append(f"batches are correlated ({refined.batch_correlation:.2f}): the ellipse is too small")
     h = mode if refined.on_edge else np.array([refined.alpha, refined.eta])
     ellipse = None if refined.ellipse is None else asdict(refined.ellipse)
     return {

@@ -45,11 +45,11 @@ class Terms:
     def of_alpha(self, alpha: float, derivative: int = 0, part: slice = ALL) -> np.ndarray:
         """What alpha adds to the log density of every sweep, or its derivatives by log alpha."""
         constant, weights = self.chain.alpha.basis(np.array([alpha]), derivative)
-        return constant + self.chain.of_alpha[part] @ weights[:, 0]
+        return constant + np.einsum("nk,k->n", self.chain.of_alpha[part], weights[:, 0])
 
     def of_eta(self, eta: float, derivative: int = 0, part: slice = ALL) -> np.ndarray:
         constant, weights = self.chain.eta.basis(np.array([eta]), derivative)
-        return constant + self.chain.of_eta[part] @ weights[:, 0]
+        return constant + np.einsum("nk,k->n", self.chain.of_eta[part], weights[:, 0])
 
     def log_mean(self, alpha: float, eta: float, part: slice = ALL) -> float:
         """log M(h), but for a constant."""

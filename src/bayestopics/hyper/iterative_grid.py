@@ -75,8 +75,8 @@ def one_step(
 ) -> tuple[Step, TemperedChain]:
     """The step after those before, on the first documents of an order that all steps share; and its chain."""
     number = len(before)
-    count = min(corpus.document_count, round(FIRST_DOCUMENTS * MORE**number))
-    order = generator(seed, "hyper/documents").permutation(corpus.document_count)
+    order = generator(seed, "hyper/documents").permutation(np.flatnonzero(corpus.document_lengths))
+    count = min(len(order), round(FIRST_DOCUMENTS * MORE**number))
     part = Corpus.from_sparse(corpus.counts[np.sort(order[:count])])
     grid = next_grid(before, shape)
     rng = generator(seed, f"hyper/step/{number}")

@@ -15,13 +15,13 @@ import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.checkpoint import Checkpoint
-from bayestopics.hyper.best import CORRELATED, Best, best
+from bayestopics.hyper.best import CORRELATED, Best, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import iterate
 from bayestopics.hyper.stages import Stages
 from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain, Tuned, joined, temper, tune
-from bayestopics.hyper.urns import ENDS
+from bayestopics.hyper.urns import ENDS, check_model
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
@@ -33,6 +33,8 @@ FEWEST, MOST = 7, 31  # points on a side
 PLACES = 4  # that are tried, as long as the best h is on the edge
 SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
+HARDLY = 0.05  # the share of the sweeps before which the point changes
+NARROWEST_RANGE = 0.01  # of log alpha or log eta
 PIECE = 2000  # sweeps of a chain between checkpoints
 SEARCHES = ("pilot", "iterative-grid")
 
@@ -86,6 +88,7 @@ def find(
     the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place. With
     the search "iterative-grid" the pilot starts where the paper's scheme ends: it is a subsample's best h."""
     check(alphas, etas, shape, sweeps, search)
+    check_model(corpus, topics, Prior(0.5, 0.5))
     limits = (alphas or ENDS, etas or ENDS) if fixed is None else fixed.ends
     some, stages = max(SHORTEST, sweeps // 5), Stages(generator(seed, "hyper/tempering"), checkpoint)
     run = Runner(corpus, topics, sampler, moves, functionals)
@@ -102,10 +105,10 @@ def find(
         chain = run.chain(grid, tuned.log_zeta, tuned.chain.last, sweeps, stages)
         found = best(chain)
         center = np.array([found.alpha, found.eta])
-        if fixed or not found.on_edge or at_limit(center, limits):
+        if fixed or not np.any(at_ends(center, chain.ends) & ~at_ends(center, limits)):
             break
     more = [run.fresh(grid, tuned.log_zeta, some, sweeps, stages) for _ in range(chains - 1)]
-    return Found(found, [chain, *more], tuned.rounds, doubts(found, chain, at_limit(center, limits)))
+    return Found(found, [chain, *more], tuned.rounds, doubts(found, chain, bool(at_ends(center, limits).any())))
 
 
 @dataclass(frozen=True)
@@ -156,10 +159,6 @@ def place(pilot: FullBayes, center: np.ndarray, limits: tuple[Range, Range], sha
     return Grid.spanning((low[0], high[0]), (low[1], high[1]), shape)
 
 
-def at_limit(h: np.ndarray, limits: tuple[Range, Range]) -> bool:
-    return bool(np.any(np.abs(np.log(h)[:, None] - np.log(limits)) < 1e-6))
-
-
 def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     """What a user should know before trusting the answer."""
     said = []
@@ -168,6 +167,10 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
         said.append(f"the best h is {where}; it may be anywhere beyond")
     if found.batches_on_edge > 0.05:
         said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: the ellipse is too small")
+    if chain.moved < HARDLY:
+        said.append(
+            f"the chain hardly moves on the grid ({chain.moved:.1%} of the sweeps): narrow the range, or the grid"
+        )
     if chain.round_trips < TOO_FEW_TRIPS:
         said.append(f"only {chain.round_trips} round trips over the grid: take more sweeps")
     if found.batch_correlation > CORRELATED:
@@ -185,6 +188,8 @@ def check(
     for name, ends in (("alpha", alphas), ("eta", etas)):
         if ends is not None and not ENDS[0] <= ends[0] < ends[1] <= ENDS[1]:
             raise InputError(f"the range of {name} must rise, within {ENDS[0]:g} to {ENDS[1]:g}, not {ends}")
+        if ends is not None and np.log(ends[1] / ends[0]) < NARROWEST_RANGE:
+            raise InputError(f"the range of {name} must span at least {NARROWEST_RANGE:.0%}, not {ends}")
     if shape is not None and min(shape) < 2:
         raise InputError(f"a grid must have at least 2x2 points, not {shape[0]}x{shape[1]}")
     if sweeps < SHORTEST:

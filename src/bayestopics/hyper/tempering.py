@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,22 +63,30 @@ class TemperedChain:
         """The share of the sweeps at each point."""
         return np.bincount(self.index, minlength=len(self.grid)) / len(self.index)
 
-    @property
+    @cached_property
+    def matters(self) -> np.ndarray:
+        """bool[J]: points whose log M-hat, by this chain, is within `DEPTH` of the largest."""
+        return np.asarray(log_marginal(self) > -DEPTH)
+
+    @cached_property
     def uniformity(self) -> float:
-        """The smallest share of a point that matters (`DEPTH`) over the mean share of these: 1 if all are alike, 0 if
-        one was never visited."""
-        shares = self.occupancy[self.log_zeta > self.log_zeta.max() - DEPTH]
-        return float(shares.min() / shares.mean()) if shares.mean() > 0 else 0.0
+        """The smallest share of a point that matters over the mean share of these: 1 if all are alike. A share is the
+        mean of the probability of the point given x, which scatters less than the visits."""
+        parts = [logs - self.log_zeta for logs in _log_densities(self)]
+        shares = sum(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)).sum(axis=0) for logs in parts)[self.matters]
+        return float(shares.min() / shares.mean())
 
     @property
     def moved(self) -> float:
         """The share of the sweeps before which the point changed."""
         return float(np.mean(np.diff(self.index) != 0)) if len(self) > 1 else 0.0
 
-    @property
+    @cached_property
     def round_trips(self) -> int:
-        """The fewest over the two sides: from the lowest value to the highest and back."""
-        return min(_round_trips(side) for side in np.divmod(self.index, len(self.grid.etas)))
+        """The fewest over the two sides: from the lowest value that matters to the highest and back."""
+        visited = np.divmod(self.index, len(self.grid.etas))
+        wanted = np.divmod(np.flatnonzero(self.matters), len(self.grid.etas))
+        return min(_round_trips(side, ends.min(), ends.max()) for side, ends in zip(visited, wanted, strict=True))
 
 
 def temper(
@@ -242,15 +251,16 @@ def _log_densities(chain: TemperedChain) -> Iterator[np.ndarray]:
     alphas, etas = chain.alpha.basis(np.array(chain.grid.alphas)), chain.eta.basis(np.array(chain.grid.etas))
     for first in range(0, len(chain), BLOCK):
         part = slice(first, first + BLOCK)
-        of_alpha = alphas[0] + chain.of_alpha[part] @ alphas[1]
-        of_eta = etas[0] + chain.of_eta[part] @ etas[1]
+        # einsum, not `@`: the bits of a BLAS product depend on its number of threads
+        of_alpha = alphas[0] + np.einsum("nk,kp->np", chain.of_alpha[part], alphas[1])
+        of_eta = etas[0] + np.einsum("nk,kp->np", chain.of_eta[part], etas[1])
         yield (of_alpha[:, :, None] + of_eta[:, None, :]).reshape(len(of_alpha), -1)
 
 
-def _round_trips(values: np.ndarray) -> int:
-    lowest, highest = values.min(), values.max()
-    ends = values[(values == lowest) | (values == highest)]
-    return int(np.count_nonzero(np.diff(ends))) // 2
+def _round_trips(values: np.ndarray, low: int, high: int) -> int:
+    """0 where there is no way to go."""
+    at_ends = (values[(values <= low) | (values >= high)] >= high) if high > low else np.zeros(0, bool)
+    return int(np.count_nonzero(np.diff(at_ends))) // 2
 
 
 def _nearest(points: np.ndarray, state: State) -> int:
