@@ -68,6 +68,7 @@ def claim_v2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     """V2: four parts, two a model. On every corpus the range of the held-out score over batch sizes is smaller for
     truncation-free than for truncated. Over corpora and batch sizes, truncation-free is higher by more than two
     standard errors (over documents) in more than half. Not comparable if a run has no score at equal seconds."""
+    records = _real(records, entries)
     found = _needed(records)
     if late := [name for panel in found.values() for name in too_late(panel)]:
         return Answer("", f"no score at equal seconds: {', '.join(late)}", "not comparable")
@@ -102,6 +103,7 @@ def claim_v3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     (3) In every run of truncated there are fewer at the end than its truncation. (4) On every corpus truncated with
     its smallest batch has less than half of the components that it has with some other batch, and a held-out score
     more than two standard errors below its best. Not comparable if a run has no score at equal seconds."""
+    records = _real(records, entries)
     found = _needed(records)
     if late := [name for panel in found.values() for name in too_late(panel)]:
         return Answer("", f"no score at equal seconds: {', '.join(late)}", "not comparable")
@@ -147,6 +149,12 @@ def _small_batches_break(panel: list[Record]) -> bool:
 
 
 # -- shared --------------------------------------------------------------------------------------------
+
+
+def _real(records: Records, entries: dict[str, Entry]) -> Records:
+    """Without those on simulated corpora, of which the paper says nothing."""
+    simulated = {name for name, entry in entries.items() if entry.generator}
+    return {name: record for name, record in records.items() if record.run.corpus not in simulated}
 
 
 def _needed(records: Records) -> Panels:
