@@ -107,7 +107,8 @@ def rivals(
             rows.append(row | {"converged": True, "warning": ""})
     ends = pd.DataFrame(rows)
     timing = ends[["method", "start"]].assign(seconds=np.where(ends["method"] == "variational-em", 0.2, 10.0))
-    params = {"topics": 8 if "-8-" in corpus else 4, "truth": list(h), **params}
+    methods = {"gibbs-em-minka": {"sweeps": 100}}
+    params = {"topics": 8 if "-8-" in corpus else 4, "truth": list(h), "methods": methods, **params}
     path = ends[["method", "start", "alpha", "eta"]].assign(step=0)
     return Record(run("rivals", corpus, "rivals", **params), {}, tables={"ends": ends, "path": path, "timing": timing})
 

@@ -244,10 +244,11 @@ def claim_h5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
         f"({row['doubling_inside']:.0%}), averaged over its last steps {row['averaged_inside']:.0%} in the ellipse"
         for corpus, row in table.iterrows()
     )
-    here, there = surfaces[SIX[0]].run.params, rivals[SIX[0]].run.params
+    here = surfaces[SIX[0]].run.params
+    there = rivals[SIX[0]].run.params["methods"]["gibbs-em-minka"]["sweeps"]
     error = (
         "in logs of (alpha, eta); the ellipse is Monte Carlo error of tempering alone, not of Gibbs-EM's last step; "
-        f"tempering {here['chains']} x {here['sweeps']} sweeps (paper 10 x 100000), Gibbs-EM {there['sweeps']} a step "
+        f"tempering {here['chains']} x {here['sweeps']} sweeps (paper 10 x 100000), Gibbs-EM {there} a step "
         "(paper 10000)"
     )
     short = _too_short(surfaces.values()) or ("no ellipse" if table["gibbs_inside"].isna().any() else "")
