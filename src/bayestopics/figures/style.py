@@ -10,6 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -59,10 +60,13 @@ def label_scale(figure: Figure, scale: str) -> None:
 def plain_ticks(side: Axis) -> None:
     """Ticks of a log scale as plain numbers, few enough to be read also where it spans less than a decade."""
     low, high = side.get_view_interval()
-    wide = high / low > 10
-    side.set_major_locator(
-        LogLocator(subs=(1.0, 3.0) if high / low > 100 else (1.0, 2.0, 5.0)) if wide else MaxNLocator(4)
-    )
+    decades = np.log10(high / low)
+    if decades > 4:
+        side.set_major_locator(LogLocator(numticks=6))
+    elif decades > 1:
+        side.set_major_locator(LogLocator(subs=(1.0, 3.0) if decades > 2 else (1.0, 2.0, 5.0)))
+    else:
+        side.set_major_locator(MaxNLocator(4))
     side.set_major_formatter("{x:g}")
     side.set_minor_locator(NullLocator())
 
