@@ -125,9 +125,12 @@ def test_changed_code_reruns_just_the_rules_that_use_it(copy, module, rerun, kep
 
 
 def test_a_killed_workflow_goes_on_and_gives_the_same_records(finished, tmp_path):
+    """Two studies are enough: the others run by the same script."""
     project = Project(tmp_path / "project")
+    command = [*project.command(), "studies=[first_look,number_of_topics]"]
+    whole = [folder for folder in finished.records() if folder.parent.name in ("first_look", "number_of_topics")]
     process = subprocess.Popen(
-        project.command(),
+        command,
         cwd=project.folder,
         env=project.environment,
         start_new_session=True,
@@ -138,12 +141,12 @@ def test_a_killed_workflow_goes_on_and_gives_the_same_records(finished, tmp_path
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    assert 0 < len(project.records()) < len(finished.records())
-    assert project.snakemake(check=False).returncode != 0  # the dead run's lock is still there
+    assert 0 < len(project.records()) < len(whole)
+    assert project.run(*command, check=False).returncode != 0  # the dead run's lock is still there
     project.run(sys.executable, "workflow/scripts/unlock.py")  # `make results` does this
-    project.snakemake()
-    assert [p.name for p in project.records()] == [p.name for p in finished.records()]
-    for ours, theirs in zip(project.records(), finished.records(), strict=True):
+    project.run(*command)
+    assert [p.name for p in project.records()] == [p.name for p in whole]
+    for ours, theirs in zip(project.records(), whole, strict=True):
         assert same_bits(read(ours), read(theirs)), ours
 
 
