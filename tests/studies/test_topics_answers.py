@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from bayestopics.claims import MissingRecords
+from bayestopics.corpus.registry import Entry
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.figures import topics as figures
 from bayestopics.runs.checkpoint import Checkpoint
@@ -12,12 +13,14 @@ from bayestopics.runs.record import Record, Run, same_bits
 from bayestopics.studies import (
     topics_answers,
     topics_distances,
+    topics_empirical,
     topics_evidence,
     topics_exact,
     topics_ladder,
     topics_pmmh,
     topics_score,
     topics_slip,
+    topics_times,
 )
 
 LAW = {"documents": 12, "length": 15, "terms": 8, "topics": 2, "alpha": 0.3, "eta": 0.3}
@@ -37,6 +40,7 @@ LADDER = {"law": LAW, "corpora": 2, "repeats": 2, "steps": {"reference": [20, 40
 DISTANCES = {"topics": 2, "sampler": "single-site", "burn_in": 2, "sweeps": 20}
 KINDS = {
     "pmmh": (topics_pmmh, WALK),
+    "empirical": (topics_empirical, {**WALK, "topics": 2, "sweeps": 100}),
     "slip": (topics_slip, WALK),
     "evidence": (topics_evidence, EVIDENCE),
     "score": (topics_score, SCORE),
@@ -86,7 +90,7 @@ def test_pages_are_made_from_the_records(corpus, tmp_path):
     records = {
         kind: m.compute(one := run(kind, **p), corpus, Checkpoint(tmp_path, one)) for kind, (m, p) in KINDS.items()
     }
-    figures.draw_walks([records["pmmh"]], "smoke")
+    figures.draw_walks([records["pmmh"], records["empirical"]], "smoke")
     figures.draw_evidence([records["evidence"]], "smoke")
     figures.draw_scores([records["score"]], "smoke")
     figures.draw_ladders([records["ladder"]], "smoke")
@@ -217,3 +221,36 @@ def test_t7_and_t8_need_every_start():
     stuck = named(*good, *yardsticks, walk("whales", [19] * 100, start=60))
     assert topics_answers.claim_t7(stuck, {}, numbers).verdict == "partly"
     assert "90 nats" in topics_answers.claim_t7(stuck, {}, numbers).ours
+
+
+def test_t14_at_an_estimated_h_and_with_a_diffuse_posterior():
+    entries = {"lda-6": Entry("lda-6", "", generator={"topics": 6})}
+    numbers = {"corpus": "lda-6", "few": "lda-6-few"}
+    estimated = walk("lda-6", 100 * [6], start=12)
+    estimated.run.params["kind"] = "topics_empirical"
+    estimated.metrics.update(alpha=0.1, eta=0.5)
+    h_given = walk("lda-6", 100 * [6], start=3)
+    masses = {5: 0.25, 6: 0.5, 7: 0.25}
+    yardstick = evidences("lda-6-few", "reference", {t: np.log(p) for t, p in masses.items()})
+    moving = walk("lda-6-few", 20 * [12] + 400 * [5, 6, 7, 6])
+    rest = {"empirical": estimated, **named(h_given, yardstick)}
+    assert topics_answers.claim_t14(rest | named(moving), entries, numbers).verdict == "reproduced"
+    stuck = walk("lda-6-few", 400 * [5])
+    assert topics_answers.claim_t14(rest | named(stuck), entries, numbers).verdict == "partly"
+    point = evidences("lda-6-few", "reference", {5: 0.0, 6: 100.0})
+    assert topics_answers.claim_t14(rest | named(moving, point), entries, numbers).verdict == "not comparable"
+
+
+def test_hours_are_those_of_the_same_work():
+    chain = walk("lda-20-short", 10 * [20])  # 0.1 s an estimate, a tenth of the tokens
+    table = topics_times.hours([chain, walk("whales", 10 * [5], start=5)])
+    assert list(table["work"]) == ["m = 50, 5,000 steps"]
+    assert table["hours"][0] == pytest.approx(0.1 * 10 * 5000 / 3600)
+    chib = evidences("lda-20", "chib", {3: 0.0, 60: 0.0})
+    chib.run.params["sweeps"] = 100
+    chib.tables["timing"] = pd.DataFrame({"topics": [3, 60], "seconds": [1.0, 3.0]})
+    assert topics_times.hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 10 / 3600)
+    one = run("score", name="whales-leave-one-out", corpus="whales", sweeps=150, burn_in=50)
+    timing, left_out = pd.DataFrame({"topics": [2, 20], "seconds": 10.0}), pd.DataFrame({"document": [0, 1, 2]})
+    score = Record(one, {}, tables={"timing": timing, "documents": left_out})
+    assert topics_times.hours([score])["hours"][0] == pytest.approx(19 * 10 * (153 / 3) / 2 / 3600)

@@ -30,7 +30,7 @@ if "number_of_topics" in config["studies"]:
 
     rule number_of_topics_walks:
         input:
-            records=lambda wildcards: number_records("topics_pmmh", wildcards.corpus),
+            records=lambda wildcards: number_records(WALKS, wildcards.corpus),
         output:
             report(
                 f"{RESULTS}/number_of_topics/walks-{{corpus}}.png",
@@ -52,7 +52,7 @@ if "number_of_topics" in config["studies"]:
 
     rule number_of_topics_evidence:
         input:
-            records=lambda wildcards: number_records("topics_evidence", wildcards.corpus),
+            records=lambda wildcards: number_records(["topics_evidence"], wildcards.corpus),
         output:
             report(
                 f"{RESULTS}/number_of_topics/evidence-{{corpus}}.png",
@@ -74,7 +74,7 @@ if "number_of_topics" in config["studies"]:
 
     rule number_of_topics_ladders:
         input:
-            records=number_records("topics_ladder"),
+            records=number_records(["topics_ladder"]),
         output:
             report(
                 f"{RESULTS}/number_of_topics/ladders.png",
@@ -96,7 +96,7 @@ if "number_of_topics" in config["studies"]:
 
     rule number_of_topics_scores:
         input:
-            records=number_records("topics_score"),
+            records=number_records(["topics_score"]),
         output:
             report(
                 f"{RESULTS}/number_of_topics/scores.png",

@@ -3,7 +3,7 @@
 if "number_of_topics" in config["studies"]:
     NUMBER = AT_SCALE["number_of_topics"]
     PRIORS = STUDY["number_of_topics"]["priors"]
-    for part in ("exact", "ladders", "walks", "slips", "evidence", "scores", "distances"):
+    for part in ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances"):
         for entry in NUMBER[part]:
             for given, where in [(NUMBER["corpora"], "the scale's corpora"), (PRIORS, "priors")]:
                 insist(
@@ -31,6 +31,7 @@ if "number_of_topics" in config["studies"]:
     KINDS = {
         "topics_exact": [("exact", entry) for entry in NUMBER["exact"]],
         "topics_pmmh": list(walks("walks")),
+        "topics_empirical": [(f"empirical-m{e['inner']}-from{e['start']}", e) for e in NUMBER["empirical"]],
         "topics_slip": [(f"slip-{name}", params) for name, params in walks("slips")],
         "topics_evidence": list(evidences()),
         "topics_ladder": list(ladders()),
@@ -56,21 +57,24 @@ if "number_of_topics" in config["studies"]:
         f"{RESULTS}/number_of_topics/evidence.csv",
         f"{RESULTS}/number_of_topics/ladders.csv",
         f"{RESULTS}/number_of_topics/constants.csv",
+        f"{RESULTS}/number_of_topics/times.csv",
     ]
 
-    NUMBER_TABLES = {  # name -> kind of the records, title
-        "walks": ("topics_pmmh", "PMMH chains over the number of topics"),
-        "evidence": ("topics_evidence", "Methods for the evidence, beside the yardstick"),
-        "ladders": ("topics_ladder", "Annealing on simulated corpora, from below and from above"),
-        "constants": ("topics_evidence", "The best T if constants of the density were left out"),
+    WALKS = ["topics_pmmh", "topics_empirical"]
+    NUMBER_TABLES = {  # name -> kinds of the records, title
+        "walks": (WALKS, "PMMH chains over the number of topics"),
+        "evidence": (["topics_evidence"], "Methods for the evidence, beside the yardstick"),
+        "ladders": (["topics_ladder"], "Annealing on simulated corpora, from below and from above"),
+        "constants": (["topics_evidence"], "The best T if constants of the density were left out"),
+        "times": (["topics_pmmh", "topics_evidence", "topics_score"], "Hours of one core, ours and the paper's"),
     }
 
-    def number_records(kind, corpus=None):
-        """The folders of the records of a kind, of all corpora or of one."""
+    def number_records(kinds, corpus=None):
+        """The folders of the records of some kinds, of all corpora or of one."""
         return [
             f"{RESULTS}/number_of_topics/{name}"
             for name, run in RUNS["number_of_topics"].items()
-            if run["kind"] == kind and corpus in (None, run["corpus"])
+            if run["kind"] in kinds and corpus in (None, run["corpus"])
         ]
 
     def number_code(wildcards):

@@ -18,6 +18,7 @@ from bayestopics.figures.style import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_ladder import scatter, spread
 from bayestopics.studies.topics_pmmh import running_mean
+from bayestopics.studies.topics_times import hours
 
 YARDSTICK = "reference"
 NAMES = {
@@ -59,6 +60,8 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
         label = f"from {params['start']}, m = {params['inner']}"
         if params["sampler"] == "prior":
             label += ", importance sampling from the prior"
+        if params["kind"] == "topics_empirical":
+            label += f", alpha = {record.metrics['alpha']:.3f}, eta = {record.metrics['eta']:.3f} (estimated)"
         steps = np.arange(1, len(trace) + 1)
         left.plot(steps, trace["topics"], linewidth=0.9, label=label, **style)
         middle.plot(steps, running_mean(trace), linewidth=1.3, **style)
@@ -91,6 +94,10 @@ def walks_table(records: list[Record]) -> pd.DataFrame:
         keys = ("corpus", "sampler", "start", "inner", "iterations")
         rows.append({key: params[key] for key in keys} | metrics | {"warnings": "; ".join(record.warnings)})
     return pd.DataFrame(rows)
+
+
+def times_table(records: list[Record]) -> pd.DataFrame:
+    return hours(records)
 
 
 # -- evidence ----------------------------------------------------------------------------------------

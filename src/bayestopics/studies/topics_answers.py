@@ -1,4 +1,4 @@
-"""Study `number_of_topics`: answers to claims T1 to T11, T13, T15 and T16. Each docstring is the rule of its verdict.
+"""Study `number_of_topics`: answers to claims T1 to T11 and T13 to T16. Each docstring is the rule of its verdict.
 
 At scales below `paper` a smaller corpus of the same law stands for the paper's simulated one; the answer names it.
 """
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logsumexp
 from scipy.stats import kendalltau
 
 from bayestopics.claims import Answer, MissingRecords, Records, require, verdict
@@ -17,6 +18,7 @@ from bayestopics.figures.topics import YARDSTICK, constants_table, evidence_of, 
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_evidence import posteriors
 from bayestopics.studies.topics_pmmh import first_step, running_mean
+from bayestopics.studies.topics_times import hours
 
 SIMULATED = ("lda-20", "lda-20-short")  # the paper's, and a smaller one in its place
 REAL = ("whales", "birds-of-prey")
@@ -59,7 +61,7 @@ def _has(table: pd.DataFrame, topics: int, corpus: str) -> None:
         raise MissingRecords([f"T = {topics} on {corpus}"])
 
 
-def _arrival(record: Record, topics: int) -> int | None:
+def _arrival(record: Record, topics: float) -> int | None:
     """The step from which the running mean of T stays within a half of `topics`; None if it is not there at the end."""
     away = np.flatnonzero(np.abs(running_mean(record.trace) - topics) > HALF)
     if not len(away):
@@ -234,17 +236,14 @@ def claim_t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
 def claim_t10(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     """T10: not a claim to be reproduced but a comparison: hours of one core for the paper's work, from the seconds of
     our runs scaled up to its lengths; never a verdict but `not comparable`, for the machines differ."""
-    said = []
-    for corpus, inner, steps, hours in numbers["pmmh"]:
-        try:
-            chain = _walks(records, corpus, inner=inner, start=30)[0]
-        except MissingRecords:
-            continue
-        seconds = chain.volatile["cpu_seconds"] / chain.volatile["estimates"] * steps
-        said.append(f"PMMH {corpus} m = {inner}, n = {steps:,}: {seconds / 3600:.2f} h (paper {hours})")
-    if not said:
-        raise MissingRecords([corpus for corpus, *_ in numbers["pmmh"]])
-    return Answer("; ".join(said), "CPU seconds of our chains from T0 = 30, at the T they were at", "not comparable")
+    table = hours(records.values())
+    if table.empty:
+        raise MissingRecords([*SIMULATED[:1], *REAL])
+    said = [
+        f"{r['method']} {r['corpus']}, {r['work']}: {r['hours']:.2g} h (paper {r['hours of the paper']})"
+        for _, r in table.iterrows()
+    ]
+    return Answer("; ".join(said), "seconds of our runs, scaled to the same work", "not comparable")
 
 
 def claim_t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -274,6 +273,41 @@ def claim_t13(records: Records, entries: dict[str, Entry], numbers: dict[str, An
         return Answer(ours, "some T were never visited: the chains are too short", "not comparable")
     error = f"largest {score:.1f} standard errors, of {len(table)} comparisons"
     return Answer(ours, error, "reproduced" if score > 4.5 else "not reproduced")
+
+
+def claim_t14(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+    """T14: three parts. On the simulated corpus every PMMH chain at the empirical Bayes h has its mode within one of
+    the true T. On the corpus with few documents, whose posterior of T is diffuse by the yardstick (no T has 0.9), the
+    running mean of every chain ends within 0.5 of the yardstick's posterior mean. It comes there later than on the
+    larger corpus of the same law."""
+    corpus, few = numbers["corpus"], numbers["few"]
+    empirical = [r for r in records.values() if r.run.params["kind"] == "topics_empirical" and r.run.corpus == corpus]
+    if not empirical:
+        raise MissingRecords([corpus])
+    truth = entries[corpus].generator["topics"]  # type: ignore[index]
+    near = all(abs(r.metrics["mode"] - truth) <= 1 for r in empirical)
+    modes = ", ".join(
+        f"T = {r.metrics['mode']:.0f} at ({r.metrics['alpha']:.3f}, {r.metrics['eta']:.3f})" for r in empirical
+    )
+    table = evidence_of(_evidence(records, few, YARDSTICK))["log_evidence"]
+    masses = np.exp(table - logsumexp(table))
+    mean = float(masses @ table.index)
+    diffuse, concentrated = _walks(records, few, inner=50), _walks(records, corpus, inner=50)
+    arrivals = [_arrival(record, mean) for record in diffuse]
+    others = [_arrival(record, truth) for record in concentrated]
+    there = None not in arrivals
+    slower = there and None not in others and np.mean(arrivals) > np.mean(others)  # type: ignore[arg-type]
+    ends = "; ".join(
+        f"from {r.run.params['start']}: mean {r.metrics['running_mean']:.2f}, at {mean:.2f} {_said(a, len(r.trace))}"
+        for r, a in zip(diffuse, arrivals, strict=True)
+    )
+    ours = (
+        f"{corpus} (true T = {truth}): mode {modes}; {few}: largest posterior mass {masses.max():.2f}, posterior mean "
+        f"{mean:.2f} by the yardstick; PMMH {ends}"
+    )
+    if masses.max() > 0.9:
+        return Answer(ours, "the posterior is not diffuse", "not comparable")
+    return Answer(ours, _doubts([*empirical, *diffuse]), verdict(near, there, bool(slower)))
 
 
 def claim_t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:

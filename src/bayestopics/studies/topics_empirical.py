@@ -1,0 +1,24 @@
+"""Study `number_of_topics`, PMMH at the empirical Bayes h: (alpha, eta) is estimated [Chen & Doss 5.2]."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.compute import hyper
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Record, Run
+from bayestopics.studies import topics_pmmh
+
+
+def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
+    """h by serial tempering with `topics` topics, then one chain over T as `topics_pmmh`. A resumed run estimates h
+    again, to the same bits; that is a small part of it."""
+    params = run.params
+    seed = int(run.generator("hyper").integers(2**31))
+    found = hyper(corpus, params["topics"], sweeps=params["sweeps"], seed=seed)
+    h = {"alpha": found["alpha"], "eta": found["eta"]}
+    at_h = dataclasses.replace(run, params={**params, **h})
+    record = topics_pmmh.compute(at_h, corpus, checkpoint)
+    doubts = [f"h: {warning}" for warning in found["warnings"]]
+    return dataclasses.replace(record, run=run, metrics=record.metrics | h, warnings=record.warnings + doubts)
