@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import kstest, loggamma
 
 from bayestopics.corpus.synthetic import simulate_lda
@@ -58,9 +59,25 @@ def test_grouped_does_not_depend_on_the_number_of_threads(monkeypatch):
 
 def test_grouped_draws_from_the_logs_when_every_product_underflows():
     cumulative = np.empty(2)
-    mass = grouped._from_logs(np.array([-900.0, 0.0]), np.array([0.0, -901.0]), cumulative)
+    largest, mass = grouped._from_logs(np.array([-900.0, 0.0]), np.array([0.0, -901.0]), cumulative)
+    assert largest == -900.0
     assert mass == pytest.approx(1.0 + np.exp(-1.0))
     assert cumulative[0] == pytest.approx(1.0)
+    log_theta, log_beta = np.array([[-900.0, 0.0]]), np.array([[0.0, -901.0]])
+    parameters, token = (np.exp(log_theta), np.exp(log_beta), log_theta, log_beta), np.zeros(1, np.int32)
+    log_mass = grouped._draw_document(0, np.array([0, 1]), token, *parameters, np.uint64(1), token.copy())
+    assert log_mass == pytest.approx(np.logaddexp(-900.0, -901.0))
+
+
+def test_grouped_tells_the_likelihood_of_its_parameters():
+    rng = np.random.default_rng(5)
+    corpus = simulate_lda(documents=20, length=200, terms=300, topics=4, alpha=0.3, eta=0.3, rng=rng).corpus
+    state = random_start(corpus, 4, Prior(0.01, 0.01), rng)
+    for _ in range(3):
+        info = grouped.sweep(state, rng)
+        log_theta, log_beta = info.parameters.log_theta, info.parameters.log_beta
+        expected = logsumexp(log_theta[corpus.documents] + log_beta[corpus.terms], axis=1).sum()
+        assert info.log_likelihood == pytest.approx(expected, rel=1e-12)
 
 
 def test_warming_compiles_what_a_large_corpus_calls():

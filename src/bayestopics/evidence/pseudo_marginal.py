@@ -22,7 +22,7 @@ import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.tempered import draw_prior
-from bayestopics.jit import kernel, sum_kernel
+from bayestopics.jit import kernel
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
@@ -99,7 +99,7 @@ def _from_prior(corpus: Corpus, prior: Prior) -> Summand:
 def _summand(corpus: Corpus, module: ModuleType, state: State) -> Summand:
     joint = Joint(corpus, state)
     if not hasattr(module, "transition_density"):
-        return _by_parameters(corpus, module, joint)
+        return _by_parameters(module, joint)
 
     def by_density(state: State, rng: np.random.Generator) -> float:
         """log p(w, z_l | T) - log g(z_{l-1}, z_l), a summand of (4.9)."""
@@ -162,64 +162,27 @@ def _log_joint(
 # -- the grouped sampler ---------------------------------------------------------------------------------
 
 
-def _by_parameters(corpus: Corpus, module: ModuleType, joint: Joint) -> Summand:
-    pairs = (corpus.counts.indptr, corpus.counts.indices, corpus.counts.data)
-
+def _by_parameters(module: ModuleType, joint: Joint) -> Summand:
     def summand(state: State, rng: np.random.Generator) -> float:
         """log p(w | theta, beta) + log p(w, z_{l-1}) - log p(w, z_{l-1} | theta, beta).
 
         This is the summand above: p(theta, beta) / p(theta, beta | z, w) = p(w, z) / p(w, z | theta, beta).
         """
         log_joint, in_document, in_term = joint(state), state.document_topic.copy(), state.term_topic.copy()
-        parameters = module.sweep(state, rng).parameters
-        log_theta, log_beta = parameters.log_theta, parameters.log_beta
-        log_complete = float((in_document * log_theta).sum() + (in_term * log_beta).sum())
-        return _log_likelihood(pairs, log_theta, log_beta) + log_joint - log_complete
+        info = module.sweep(state, rng)
+        theta, beta = info.parameters.log_theta, info.parameters.log_beta
+        return info.log_likelihood + log_joint - _log_complete(in_document, theta) - _log_complete(in_term, beta)
 
     return summand
 
 
-def _log_likelihood(
-    pairs: tuple[np.ndarray, np.ndarray, np.ndarray], log_theta: np.ndarray, log_beta: np.ndarray
-) -> float:
-    """log p(w | theta, beta): the sum over (document, term) pairs of count * log sum_t theta_dt beta_vt."""
-    theta_top, beta_top = log_theta.max(axis=1), log_beta.max(axis=1)
-    theta, beta = np.exp(log_theta - theta_top[:, None]), np.exp(log_beta - beta_top[:, None])
-    return _mixture(*pairs, theta, beta, theta_top, beta_top, log_theta, log_beta)
-
-
 @kernel
-def _mixture(
-    offsets: np.ndarray,
-    terms: np.ndarray,
-    counts: np.ndarray,
-    theta: np.ndarray,
-    beta: np.ndarray,
-    theta_top: np.ndarray,
-    beta_top: np.ndarray,
-    log_theta: np.ndarray,
-    log_beta: np.ndarray,
-) -> float:
-    """Rows of theta and beta are scaled so that their largest entry is one; the logs of the scales are the tops."""
+def _log_complete(counts: np.ndarray, log_shares: np.ndarray) -> float:
     result = 0.0
-    for d in range(len(offsets) - 1):
-        for j in range(offsets[d], offsets[d + 1]):
-            v = terms[j]
-            mass = _dot(theta[d], beta[v])
-            if mass < 1e-250:  # every product underflows, or nearly: once more from the logs
-                logs = log_theta[d] + log_beta[v]
-                result += counts[j] * (logs.max() + math.log(np.exp(logs - logs.max()).sum()))
-            else:
-                result += counts[j] * (math.log(mass) + theta_top[d] + beta_top[v])
+    for i in range(counts.shape[0]):
+        for t in range(counts.shape[1]):
+            result += counts[i, t] * log_shares[i, t]
     return result
-
-
-@sum_kernel
-def _dot(first: np.ndarray, second: np.ndarray) -> float:
-    total = 0.0
-    for t in range(len(first)):
-        total += first[t] * second[t]
-    return total
 
 
 # -- many estimates ----------------------------------------------------------------------------------------

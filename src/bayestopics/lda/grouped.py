@@ -28,14 +28,21 @@ def sweep(state: State, rng: np.random.Generator) -> Info:
     parameters = draw_parameters(state, rng)
     log_theta, log_beta = parameters.log_theta, parameters.log_beta
     # a document's topics and a term's topics are needed up to a factor only: the largest becomes 1
-    theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
-    beta = np.exp(log_beta - log_beta.max(axis=1, keepdims=True))
+    theta_top, beta_top = log_theta.max(axis=1), log_beta.max(axis=1)
+    theta, beta = np.exp(log_theta - theta_top[:, None]), np.exp(log_beta - beta_top[:, None])
+    log_factors = _log_factors(state.document_topic, theta_top) + _log_factors(state.term_topic, beta_top)
     offsets = np.searchsorted(state.documents, np.arange(len(theta) + 1)).astype(np.int64)
     seed = rng.integers(2**64, dtype=np.uint64)
     draw = _draw_in_parallel if len(state.terms) >= PARALLEL_FROM else _draw_in_turn
-    draw(offsets, state.terms, theta, beta, log_theta, log_beta, seed, state.assignments)
+    log_masses = np.empty(len(theta))
+    draw(offsets, state.terms, theta, beta, log_theta, log_beta, seed, state.assignments, log_masses)
     _recount(*state.arrays())
-    return Info(None, parameters)
+    return Info(None, parameters, float(log_masses.sum()) + log_factors)
+
+
+def _log_factors(counts: np.ndarray, tops: np.ndarray) -> float:
+    """What the factors add to log p(w | theta, beta), over all tokens."""
+    return float(counts.sum(axis=1) @ tops)
 
 
 def warm() -> None:
@@ -43,7 +50,7 @@ def warm() -> None:
     one, none = np.ones((1, 1)), np.zeros((1, 1))
     token = np.zeros(1, np.int32)
     token.setflags(write=False)  # as the terms of a corpus are
-    _draw_in_parallel(np.array([0, 1]), token, one, one, none, none, np.uint64(1), token.copy())
+    _draw_in_parallel(np.array([0, 1]), token, one, one, none, none, np.uint64(1), token.copy(), np.empty(1))
 
 
 @parallel_kernel
@@ -56,9 +63,10 @@ def _draw_in_parallel(
     log_beta: np.ndarray,
     seed: np.uint64,
     assignments: np.ndarray,
+    log_masses: np.ndarray,
 ) -> None:
     for d in prange(len(offsets) - 1):
-        _draw_document(d, offsets, terms, theta, beta, log_theta, log_beta, seed, assignments)
+        log_masses[d] = _draw_document(d, offsets, terms, theta, beta, log_theta, log_beta, seed, assignments)
 
 
 @kernel
@@ -71,9 +79,10 @@ def _draw_in_turn(
     log_beta: np.ndarray,
     seed: np.uint64,
     assignments: np.ndarray,
+    log_masses: np.ndarray,
 ) -> None:
     for d in range(len(offsets) - 1):
-        _draw_document(d, offsets, terms, theta, beta, log_theta, log_beta, seed, assignments)
+        log_masses[d] = _draw_document(d, offsets, terms, theta, beta, log_theta, log_beta, seed, assignments)
 
 
 @kernel
@@ -87,10 +96,12 @@ def _draw_document(
     log_beta: np.ndarray,
     seed: np.uint64,
     assignments: np.ndarray,
-) -> None:
+) -> float:
+    """Draw the document's assignments; returns the log of the product of sum_t theta_dt beta_vt over its tokens."""
     topics = theta.shape[1]
     words = split_words(seed, d)
     cumulative = np.empty(topics)
+    log_mass, product = 0.0, 1.0
     for i in range(offsets[d], offsets[d + 1]):
         v = terms[i]
         mass = 0.0
@@ -98,23 +109,29 @@ def _draw_document(
             mass += theta[d, t] * beta[v, t]
             cumulative[t] = mass
         if mass < 1e-250:  # every product underflows, or nearly: once more from the logs
-            mass = _from_logs(log_theta[d], log_beta[v], cumulative)
+            largest, mass = _from_logs(log_theta[d], log_beta[v], cumulative)
+            log_mass += largest - log_theta[d].max() - log_beta[v].max()
+        product *= mass
+        if not 1e-50 < product < 1e50:  # a log for many tokens
+            log_mass += np.log(product)
+            product = 1.0
         threshold = uniform(words) * mass
         new = 0
         while cumulative[new] <= threshold and new < topics - 1:
             new += 1
         assignments[i] = new
+    return log_mass + np.log(product)
 
 
 @kernel
-def _from_logs(log_theta: np.ndarray, log_beta: np.ndarray, cumulative: np.ndarray) -> float:
-    """Cumulative weights, scaled so that the largest is 1; returns their sum."""
+def _from_logs(log_theta: np.ndarray, log_beta: np.ndarray, cumulative: np.ndarray) -> tuple[float, float]:
+    """Cumulative weights, scaled so that the largest is 1; returns its log and their sum."""
     largest = np.max(log_theta + log_beta)
     mass = 0.0
     for t in range(len(cumulative)):
         mass += np.exp(log_theta[t] + log_beta[t] - largest)
         cumulative[t] = mass
-    return mass
+    return largest, mass
 
 
 @kernel

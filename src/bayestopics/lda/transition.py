@@ -11,3 +11,4 @@ from bayestopics.lda.parameters import Parameters
 class Info:
     log_transition: float | None  # log g(z, z'), where the sampler has it in closed form
     parameters: Parameters | None = None  # theta and beta, where the sampler draws them
+    log_likelihood: float | None = None  # log p(w | theta, beta), where the sweep has it for nothing
