@@ -145,13 +145,48 @@ def test_impossible_numbers_are_refused(wrong: dict[str, float]) -> None:
 
 def test_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "MOST_ENTRIES", 8)
-    history = History()
+    history = History(2)
     for update in range(1, 101):
-        history.add(update, 10 * update, update)
+        history.add(update, 10 * update)
     table = history.table()
-    assert len(table) <= 8
+    assert 4 <= len(table) <= 8
     assert_array_equal(np.unique(np.diff(table[:, 0])), [history.interval])
     assert_array_equal(table[:, 1], 10 * table[:, 0])
+
+
+def test_scores_are_recorded_with_the_same_bits_and_change_nothing(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken after every second batch. Stopped and resumed, also when the scores are thinned; or not taken at all."""
+    monkeypatch.setattr(stream, "MOST_ENTRIES", 4)
+    (held_out,) = batches(1, seed=11)
+    straight, stopped, unscored = (make(np.random.default_rng(2)) for _ in range(3))
+    for k, batch in enumerate(batches(12)):
+        scored = held_out if k % 2 else None
+        straight.partial_fit(batch, scored)
+        stopped.partial_fit(batch, scored)
+        unscored.partial_fit(batch)
+        if k % 4 == 2:
+            stopped.save(tmp_path / "model.npz")
+            stopped = type(stopped).load(tmp_path / "model.npz")
+    assert_same_bits(straight, stopped)
+    table = straight.scores.table()
+    assert_array_equal(table[:, 0], [20, 40, 60])  # of 10, 20, .. 60 documents
+    assert table[-1].tolist() == [straight.documents_seen, straight.used_components(), *straight.score(held_out)]
+    assert np.all(table[:, 2] < 0.0)
+    assert len(unscored.scores.table()) == 0
+    assert_array_equal(unscored.state_dict()["generator"], straight.state_dict()["generator"])
+    assert_array_equal(unscored.components.stored, straight.components.stored)
+
+
+def test_iterations_on_a_corpus_are_scored(make: Make) -> None:
+    one, held_out = batches(2, size=10, seed=12)
+    learner = make(np.random.default_rng(13))
+    learner.fit(Corpus.from_sparse(one), 3, held_out=held_out)
+    table = learner.scores.table()
+    assert_array_equal(table[:, 0], [10, 20, 30])
+    assert table[-1, 2] == learner.score(held_out).per_word
+    assert_array_equal(table[:, :2], learner.history.table())
 
 
 def test_minibatches_are_a_permutation_each_pass() -> None:

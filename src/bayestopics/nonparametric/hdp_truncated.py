@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sparse
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel, sum_kernel
+from bayestopics.nonparametric.hdp_held_out import score
 from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
-from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncated import Truncated, component_divergence, digamma, expected_log_rows
 from bayestopics.problems import InputError
 
@@ -53,6 +55,9 @@ class TruncatedHDP(Truncated):
     def used_components(self) -> int:
         return int(np.count_nonzero(self.components.totals >= 1.0))
 
+    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+        return score(self, held_out)
+
     def _update(self, bags: Bags) -> None:
         zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
         kind_sums, sizes, _ = self._local(bags, self.sticks(), zeta, AT_REST)
@@ -72,7 +77,13 @@ class TruncatedHDP(Truncated):
         bound = _documents(*batch, self.settings["concentration"], at_rest, zeta, kind_sums, sizes)
         return kind_sums, sizes, bound
 
-    def fit(self, corpus: Corpus, iterations: int, tolerance: float = 1e-6) -> np.ndarray:
+    def fit(
+        self,
+        corpus: Corpus,
+        iterations: int,
+        tolerance: float = 1e-6,
+        held_out: Corpus | sparse.csr_array | None = None,
+    ) -> np.ndarray:
         """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
 
         It stops when the bound gains less than `tolerance` nats a document.
@@ -87,7 +98,7 @@ class TruncatedHDP(Truncated):
             sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
             self.documents_seen += len(bags)
             self.updates += 1
-            self._record()
+            self._record(held_out)
             if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
                 break
         return bounds
