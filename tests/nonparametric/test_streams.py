@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -187,6 +189,43 @@ def test_iterations_on_a_corpus_are_scored(make: Make) -> None:
     assert_array_equal(table[:, 0], [10, 20, 30])
     assert table[-1, 2] == learner.score(held_out).per_word
     assert_array_equal(table[:, :2], learner.history.table())
+
+
+AFTER_THE_WARM_UP = f"""
+import gc
+import numpy as np
+from numba.core.registry import CPUDispatcher
+from bayestopics.corpus.synthetic import simulate_hdp
+from bayestopics.nonparametric.warm import warm
+from bayestopics.studies.free_stream import LEARNERS
+
+def compiled():
+    kernels = [found for found in gc.get_objects() if isinstance(found, CPUDispatcher)]
+    return {{kernel.py_func.__qualname__: len(kernel.signatures) for kernel in kernels}}
+
+counts = simulate_hdp(200, 30, {TERMS}, 5.0, 1.0, 0.1, np.random.default_rng(1)).corpus.counts
+for kind in LEARNERS.values():
+    warm(kind)
+before, layouts = compiled(), set()
+for kind in LEARNERS.values():
+    learner = kind({TERMS}, np.random.default_rng(2), 200)
+    for start in range(0, 200, 5):
+        learner.partial_fit(counts[start : start + 5], counts[[0]] if start % 20 == 0 else None)
+        layouts.add((kind.name, learner.components.stored.flags.c_contiguous))
+        if start == 100:
+            learner.components.keep(np.ones(learner.components.count, bool))
+            learner = kind.from_state_dict(learner.state_dict())
+    learner.partial_fit(counts[[0]])
+assert compiled() == before, compiled().items() - before.items()
+assert before["_add_tokens"] == before["_add_entries"] == 2, before
+assert len(layouts) == 6, layouts  # two of each method that lets components grow
+"""
+
+
+def test_nothing_is_compiled_after_the_warm_up() -> None:
+    """In a process of its own: components come and go, a learner is resumed, held-out documents are scored."""
+    done = subprocess.run([sys.executable, "-c", AFTER_THE_WARM_UP], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_minibatches_are_a_permutation_each_pass() -> None:

@@ -77,9 +77,17 @@ def score(learner: Learner, held_out: Corpus | sparse.csr_array) -> Score:
 def left_to_right(
     learner: Learner, corpus: Corpus | sparse.csr_array, particles: int, rng: np.random.Generator
 ) -> EstimatedHeldOut:
+    """At the means of a learner's pi and theta."""
+    bags, alpha, theta = _prepared(learner, corpus)
+    return left_to_right_given(alpha, theta, bags, particles, rng)
+
+
+def left_to_right_given(
+    alpha: np.ndarray, theta: np.ndarray, bags: Bags, particles: int, rng: np.random.Generator
+) -> EstimatedHeldOut:
+    """Given Dirichlet parameters alpha of the documents and topics theta (V x K)."""
     if particles < 2:
         raise InputError(f"left-to-right needs at least 2 particles for an error, not {particles}")
-    bags, alpha, theta = _prepared(learner, corpus)
     log_theta, words = np.log(theta), new_words(rng)
     logs = []
     for d in _shown(np.flatnonzero(bags.lengths).tolist()):
