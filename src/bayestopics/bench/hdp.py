@@ -35,9 +35,9 @@ from bayestopics.processes import using_threads
 PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang & Blei's
 TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's
 KAPPA, TAU = 0.6, 1.0  # the rates of `nonparametric.truncated`; gensim adds 1 to tau itself
-HELD_OUT = 10  # one document of so many
+HELD_OUT = 20  # one document of so many
 DRAWS = 10  # of the weights of a state, the last of which counts: it hardly depends on where they began
-PARTICLES = 20
+PARTICLES = 10
 MOVES = 10  # that are timed together
 NEAR = 0.01  # nats a word: from here on a level is reached
 
@@ -47,8 +47,8 @@ class HdpEffort:
     rounds: int = 10
     warm_up: int = 100  # sweeps of tomotopy
     etas: tuple[float, ...] = (0.01, 0.1, 0.5)  # the larger, the fewer topics
-    budget: float = 60.0  # CPU seconds a program
-    checks: int = 12
+    budget: float = 20.0  # CPU seconds a program
+    checks: int = 8
 
 
 class Model(NamedTuple):
@@ -216,7 +216,7 @@ PEERS = ("gensim", "tomotopy")
 
 
 def split(corpus: Corpus) -> tuple[Corpus, Bags]:
-    """One document of ten is held out."""
+    """One document of twenty is held out."""
     held_out = np.arange(corpus.document_count) % HELD_OUT == HELD_OUT - 1
     training = Corpus.from_sparse(corpus.counts[~held_out], corpus.vocabulary, name=corpus.name)
     return training, Bags.of(corpus.counts[held_out], corpus.term_count)
