@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from bayestopics.bench import timing
+from bayestopics.bench import hdp, timing
 from bayestopics.bench.__main__ import main
 from bayestopics.bench.programs import OURS, PROGRAMS
+from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import SAMPLERS
 
-FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "ns_per_token.png"}
+FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "ns_per_token.png", "hdp.png"}
+FILES |= {f"hdp_{part}.csv" for part in ("passes", "sweeps", "curves", "levels")}
 
 
 def test_quick_run_writes_all_files_and_names_what_is_left_out(
@@ -47,6 +50,18 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
     assert "Left out: gensim" in (out / "bench.md").read_text(encoding="utf-8")
     assert (pd.read_csv(out / "memory.csv")["peak_mb"] > 0).all()
 
+    passes, sweeps, curves = (pd.read_csv(out / f"hdp_{part}.csv") for part in ("passes", "sweeps", "curves"))
+    variational = [name for name in hdp.VARIATIONAL if name not in hdp.PEERS]
+    samplers = [name for name in hdp.SAMPLERS if name not in hdp.PEERS]
+    assert list(passes["program"]) == variational
+    assert list(sweeps["program"]) == samplers
+    assert list(dict.fromkeys(curves["program"])) == [*variational, *samplers]
+    for table in (passes, curves):
+        assert table["per_word"].between(-np.log(25), 0).all()  # better than 25 terms alike
+    assert (curves.groupby("program")["seconds"].diff().dropna() > 0).all()
+    assert (sweeps["move_in_sweeps"] > 0).all()
+    assert len(pd.read_csv(out / "hdp_levels.csv")) == 0  # there is nobody to compare with
+
 
 def test_every_sampler_is_compared() -> None:
     assert [program.name for program in OURS] == list(SAMPLERS)
@@ -65,6 +80,33 @@ def test_ratios_are_taken_within_rounds_and_leave_out_the_first() -> None:
     assert result["rounds"] == 3
     assert result["ns_a_token"] == pytest.approx(2e8)
     assert [result[f"times_tomotopy{end}"] for end in ("", "_q1", "_q3")] == pytest.approx([3.0, 3.0, 3.0])
+
+
+def test_an_equal_level_is_the_best_that_both_reach() -> None:
+    """Ours gets to -6, the peer only to -7: what counts is -7.01, halfway between two checks in the log of seconds."""
+    ours = pd.DataFrame({"program": "gibbs", "seconds": [1.0, 4.0, 16.0], "per_word": [-8.01, -6.01, -6.0]})
+    peer = pd.DataFrame({"program": "tomotopy", "seconds": [1.0, 10.0], "per_word": [-8.0, -7.0]})
+    (row,) = hdp.levels(pd.concat([ours, peer]).assign(corpus="c")).to_dict("records")
+    assert (row["program"], row["reference"], row["level"]) == ("gibbs", "tomotopy", -7.0)
+    assert row["seconds"] == pytest.approx(2.0)
+    assert row["seconds_of_reference"] == pytest.approx(10**0.99)
+
+
+def test_topics_of_tomotopy_go_to_tokens_of_the_same_term_and_document() -> None:
+    """Its vocabulary and the words of its documents are in an order of their own, and empty documents are not there."""
+    corpus = Corpus.from_sparse(np.array([[2, 0, 1], [0, 0, 0], [0, 1, 1]]), ["a", "b", "c"])
+    documents = [([1, 0, 1], [5, 3, 6]), ([2, 0], [7, 9])]  # c a c .. in terms of its vocabulary
+    model = SimpleNamespace(
+        vocabs=["c", "a", "b"],
+        docs=[SimpleNamespace(words=np.array(words), topics=np.array(z)) for words, z in documents],
+    )
+    assignments = hdp.assignments_of(model, corpus)
+    found = sorted(zip(corpus.documents.tolist(), corpus.terms.tolist(), assignments.tolist(), strict=True))
+    assert found == [(0, 0, 5), (0, 0, 6), (0, 2, 3), (2, 1, 7), (2, 2, 9)]
+    alpha, theta = hdp.model_of(corpus, assignments)
+    assert alpha.sum() == pytest.approx(hdp.PRIOR.concentration)
+    assert theta.sum(axis=0) == pytest.approx(np.ones(6))  # five topics, and one not seen
+    assert theta[:, -1] == pytest.approx(np.full(3, 1 / 3))
 
 
 def test_one_slow_sweep_is_compared_with_the_first_of_the_reference() -> None:

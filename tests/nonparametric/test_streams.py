@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -145,13 +147,85 @@ def test_impossible_numbers_are_refused(wrong: dict[str, float]) -> None:
 
 def test_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "MOST_ENTRIES", 8)
-    history = History()
+    history = History(2)
     for update in range(1, 101):
-        history.add(update, 10 * update, update)
+        history.add(update, 10 * update)
     table = history.table()
-    assert len(table) <= 8
+    assert 4 <= len(table) <= 8
     assert_array_equal(np.unique(np.diff(table[:, 0])), [history.interval])
     assert_array_equal(table[:, 1], 10 * table[:, 0])
+
+
+def test_scores_are_recorded_with_the_same_bits_and_change_nothing(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken after every second batch. Stopped and resumed, also when the scores are thinned; or not taken at all."""
+    monkeypatch.setattr(stream, "MOST_ENTRIES", 4)
+    (held_out,) = batches(1, seed=11)
+    straight, stopped, unscored = (make(np.random.default_rng(2)) for _ in range(3))
+    for k, batch in enumerate(batches(12)):
+        scored = held_out if k % 2 else None
+        straight.partial_fit(batch, scored)
+        stopped.partial_fit(batch, scored)
+        unscored.partial_fit(batch)
+        if k % 4 == 2:
+            stopped.save(tmp_path / "model.npz")
+            stopped = type(stopped).load(tmp_path / "model.npz")
+    assert_same_bits(straight, stopped)
+    table = straight.scores.table()
+    assert_array_equal(table[:, 0], [20, 40, 60])  # of 10, 20, .. 60 documents
+    assert table[-1].tolist() == [straight.documents_seen, straight.used_components(), *straight.score(held_out)]
+    assert np.all(table[:, 2] < 0.0)
+    assert len(unscored.scores.table()) == 0
+    assert_array_equal(unscored.state_dict()["generator"], straight.state_dict()["generator"])
+    assert_array_equal(unscored.components.stored, straight.components.stored)
+
+
+def test_iterations_on_a_corpus_are_scored(make: Make) -> None:
+    one, held_out = batches(2, size=10, seed=12)
+    learner = make(np.random.default_rng(13))
+    learner.fit(Corpus.from_sparse(one), 3, held_out=held_out)
+    table = learner.scores.table()
+    assert_array_equal(table[:, 0], [10, 20, 30])
+    assert table[-1, 2] == learner.score(held_out).per_word
+    assert_array_equal(table[:, :2], learner.history.table())
+
+
+AFTER_THE_WARM_UP = f"""
+import gc
+import numpy as np
+from numba.core.registry import CPUDispatcher
+from bayestopics.corpus.synthetic import simulate_hdp
+from bayestopics.nonparametric.warm import warm
+from bayestopics.studies.free_stream import LEARNERS
+
+def compiled():
+    kernels = [found for found in gc.get_objects() if isinstance(found, CPUDispatcher)]
+    return {{kernel.py_func.__qualname__: len(kernel.signatures) for kernel in kernels}}
+
+counts = simulate_hdp(200, 30, {TERMS}, 5.0, 1.0, 0.1, np.random.default_rng(1)).corpus.counts
+for kind in LEARNERS.values():
+    warm(kind)
+before, layouts = compiled(), set()
+for kind in LEARNERS.values():
+    learner = kind({TERMS}, np.random.default_rng(2), 200)
+    for start in range(0, 200, 5):
+        learner.partial_fit(counts[start : start + 5], counts[[0]] if start % 20 == 0 else None)
+        layouts.add((kind.name, learner.components.stored.flags.c_contiguous))
+        if start == 100:
+            learner.components.keep(np.ones(learner.components.count, bool))
+            learner = kind.from_state_dict(learner.state_dict())
+    learner.partial_fit(counts[[0]])
+assert compiled() == before, compiled().items() - before.items()
+assert before["_add_tokens"] == before["_add_entries"] == 2, before
+assert len(layouts) == 6, layouts  # two of each method that lets components grow
+"""
+
+
+def test_nothing_is_compiled_after_the_warm_up() -> None:
+    """In a process of its own: components come and go, a learner is resumed, held-out documents are scored."""
+    done = subprocess.run([sys.executable, "-c", AFTER_THE_WARM_UP], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_minibatches_are_a_permutation_each_pass() -> None:

@@ -5,4 +5,6 @@ corpora     what they run on
 timing      interleaved rounds, early in a chain and after a warm-up; medians and quartiles
 memory      peak memory of a process that runs one sweep
 pages       the tables and the figure
+hdp         the HDP: passes of the variational methods, sweeps of the samplers, held-out scores over time
+hdp_pages   its tables and its figure
 """

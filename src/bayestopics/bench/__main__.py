@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from bayestopics.bench import corpora, memory, pages
+from bayestopics.bench import corpora, hdp_pages, memory, pages
+from bayestopics.bench.hdp import PEERS, HdpEffort, measure
 from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versions
 from bayestopics.bench.timing import PHASES, REFERENCE, Effort, compare
 from bayestopics.figures.style import save
@@ -24,13 +25,16 @@ from bayestopics.runs.record import cpu_model, versions
 
 # T = 1024: the largest of Zhang & Sisson
 FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}
+FULL |= {"hdp": ("kos",), "hdp_effort": HdpEffort()}
 QUICK = {"corpora": "tiny-lda", "topics": "4,8", "effort": Effort(rounds=2, warm_up=3), "memory": ("tiny-lda", 8)}
+QUICK |= {"hdp": ("tiny-hdp",), "hdp_effort": HdpEffort(rounds=2, warm_up=3, etas=(0.1,), budget=0.1, checks=3)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
-        (run_memory if options.memory else run)(options, QUICK if options.quick else FULL)
+        part = run_memory if options.memory else run_hdp if options.hdp else run
+        part(options, QUICK if options.quick else FULL)
         return 0
     except InputError as error:
         print(f"bench: {error}", file=sys.stderr)
@@ -44,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="names (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="a smoke run on a tiny corpus, in seconds")
     parser.add_argument("--memory", action="store_true", help="measure peak memory only")
+    parser.add_argument("--hdp", action="store_true", help="the HDP only")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder (default %(default)s)")
     return parser
 
@@ -68,6 +73,7 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
                 bar.update()
     table = pd.concat(tables, ignore_index=True)
     measured = run_memory(options, defaults)
+    of_hdp = run_hdp(options, defaults)
     machine = {
         "cpu": cpu_model(),
         "versions": versions(),
@@ -84,7 +90,7 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
     }
     _write(options.out / "bench.csv", table.to_csv(index=False))
     _write(options.out / "bench.json", json.dumps(machine, indent=2) + "\n")
-    _write(options.out / "bench.md", pages.markdown(table, measured, machine))
+    _write(options.out / "bench.md", pages.markdown(table, measured, of_hdp, machine))
     save(pages.figure(table, machine), options.out / "ns_per_token.png")
     _show(table, machine)
     print(f"\n{options.out}: bench.csv, bench.json, bench.md, ns_per_token.png; {machine['seconds']:.0f} s")
@@ -106,6 +112,25 @@ def run_memory(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.Data
     for name in measured.loc[measured["peak_mb"] > memory.GOAL_MB, "program"]:
         print(f"over the goal: {name}")
     return measured
+
+
+def run_hdp(options: argparse.Namespace, defaults: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    """The HDP against tomotopy and gensim, if they are among the programs; printed, and written to hdp_*.csv."""
+    present, _ = choose(name for name in PEERS if name in options.programs.split(","))
+    parts = []
+    names, _ = corpora.within_reach(defaults["hdp"])
+    with tqdm(names, unit="corpus", disable=None) as bar:
+        for name in bar:
+            bar.set_description(f"HDP, {name}")
+            peers = {program.name for program in present}
+            parts.append(measure(corpora.load(name), peers, defaults["hdp_effort"], bar.set_postfix_str))
+    tables = {part: pd.concat([each[part] for each in parts], ignore_index=True) for part in parts[0]}
+    for part, table in tables.items():
+        _write(options.out / f"hdp_{part}.csv", table.to_csv(index=False))
+    save(hdp_pages.figure(tables), options.out / "hdp.png")
+    for title, table in hdp_pages.shown(tables).items():
+        print(f"\n{title}\n{table.to_string(index=False)}")
+    return hdp_pages.shown(tables)
 
 
 def _show(table: pd.DataFrame, machine: dict[str, Any]) -> None:

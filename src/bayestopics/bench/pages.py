@@ -53,7 +53,9 @@ def _wide(table: pd.DataFrame, phase: str, columns: list[str], write: Any) -> pd
     return wide.reset_index().rename_axis(columns=None)
 
 
-def markdown(table: pd.DataFrame, memory: pd.DataFrame | None, machine: dict[str, Any]) -> str:
+def markdown(
+    table: pd.DataFrame, memory: pd.DataFrame | None, hdp: dict[str, pd.DataFrame], machine: dict[str, Any]
+) -> str:
     names = " and ".join(program.name for program in PEERS if program.variational)
     parts = [
         "# Speed against named peers",
@@ -76,6 +78,8 @@ def markdown(table: pd.DataFrame, memory: pd.DataFrame | None, machine: dict[str
         title = f"## Peak memory of a process that runs one sweep on {corpus}, T={topics} (goal: {GOAL_MB:,.0f} MB)"
         whole = memory[["program", "peak_mb", "loaded_mb"]].round(0).astype({"peak_mb": int, "loaded_mb": int})
         parts += [title, _markdown_table(whole)]
+    for title, of_hdp in hdp.items():
+        parts += [f"## {title}", _markdown_table(of_hdp)]
     return "\n\n".join(parts) + "\n"
 
 

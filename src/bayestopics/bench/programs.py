@@ -10,7 +10,7 @@ import importlib.metadata
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple
@@ -66,16 +66,29 @@ def ours(name: str) -> Open:
 # -- peers -------------------------------------------------------------------------------------------
 
 
+def words_of(corpus: Corpus) -> Iterator[list[str]]:
+    """What tomotopy takes: the words of each document that has any."""
+    offsets, words = corpus.document_offsets, np.array(corpus.vocabulary, dtype=object)[corpus.terms]
+    for d in range(corpus.document_count):
+        if offsets[d] < offsets[d + 1]:
+            yield words[offsets[d] : offsets[d + 1]].tolist()
+
+
+def bags_of(corpus: Corpus) -> list[list[tuple[int, int]]]:
+    """What gensim takes: (term, count) pairs."""
+    counts = corpus.counts
+    pairs = list(zip(counts.indices.tolist(), counts.data.tolist(), strict=True))
+    return [pairs[counts.indptr[d] : counts.indptr[d + 1]] for d in range(corpus.document_count)]
+
+
 def open_tomotopy(corpus: Corpus, start: State, sweeps: int) -> Opened:
     """Its own random start: it takes no assignments. Optimisation of the hyperparameters off."""
     import tomotopy
 
     model = tomotopy.LDAModel(k=start.topics, alpha=PRIOR.alpha, eta=PRIOR.eta, seed=1)
     model.optim_interval = 0
-    offsets, words = corpus.document_offsets, np.array(corpus.vocabulary, dtype=object)[corpus.terms]
-    for d in range(corpus.document_count):
-        if offsets[d] < offsets[d + 1]:
-            model.add_doc(words[offsets[d] : offsets[d + 1]].tolist())
+    for words in words_of(corpus):
+        model.add_doc(words)
     model.train(0, workers=1)
     done, begin = 0, time.perf_counter()
     while done < sweeps and time.perf_counter() - begin < WARM_UP_SECONDS:
@@ -113,9 +126,7 @@ def open_gensim(corpus: Corpus, start: State, sweeps: int) -> Opened:
         eval_every=None,
         random_state=1,
     )
-    counts = corpus.counts
-    pairs = list(zip(counts.indices.tolist(), counts.data.tolist(), strict=True))
-    bags = [pairs[counts.indptr[d] : counts.indptr[d + 1]] for d in range(corpus.document_count)]
+    bags = bags_of(corpus)
     return Opened(lambda: model.update(bags), 0)
 
 

@@ -7,6 +7,7 @@ not yet seen take part, with the mean of their prior: probabilities of all docum
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ import scipy.sparse as sparse
 from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.nonparametric.dp_truncation_free import log_likelihoods_of_all
+from bayestopics.jit import kernel
 from bayestopics.nonparametric.stream import Bags, Learner
 from bayestopics.nonparametric.truncation_free import factors_of_a_product
 
@@ -55,3 +56,56 @@ def collapsed(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
     with np.errstate(divide="ignore"):  # a truncated q leaves nothing to unseen components
         log_weights = np.log(np.append(weights, unseen))
     return HeldOut(logsumexp(likelihoods + log_weights, axis=1), int(bags.counts.sum()))
+
+
+@kernel
+def log_likelihoods(
+    start: int,
+    end: int,
+    rows_of: np.ndarray,
+    counts: np.ndarray,
+    length: int,
+    rows: np.ndarray,
+    totals: np.ndarray,
+    factors: int,
+    result: np.ndarray,
+) -> None:
+    """log of G(L_k) / G(L_k + n) prod_w G(lambda_kw + c_w) / G(lambda_kw) for the components in `result`.
+
+    The ratios of gammas are products, whose log is taken once every `factors` of them.
+    """
+    components = len(result)
+    product = np.ones(components)
+    for k in range(components):
+        result[k] = math.lgamma(totals[k]) - math.lgamma(totals[k] + length)
+    pending = 0
+    for e in range(start, end):
+        row = rows[rows_of[e]]
+        for i in range(counts[e]):
+            for k in range(components):
+                product[k] *= row[k] + i
+            pending += 1
+            if pending == factors:
+                pending = 0
+                for k in range(components):
+                    result[k] += math.log(product[k])
+                    product[k] = 1.0
+    for k in range(components):
+        result[k] += math.log(product[k])
+
+
+@kernel
+def log_likelihoods_of_all(
+    offsets: np.ndarray,
+    rows_of: np.ndarray,
+    counts: np.ndarray,
+    lengths: np.ndarray,
+    rows: np.ndarray,
+    totals: np.ndarray,
+    factors: int,
+) -> np.ndarray:
+    """Documents x components."""
+    result = np.empty((len(lengths), len(totals)))
+    for d in range(len(lengths)):
+        log_likelihoods(offsets[d], offsets[d + 1], rows_of, counts, lengths[d], rows, totals, factors, result[d])
+    return result

@@ -7,11 +7,13 @@ coordinate ascent on the whole corpus, with its bound [3].
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sparse
 from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
-from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncated import Truncated, component_divergence, expected_log_rows
 
 
@@ -36,6 +38,9 @@ class TruncatedDPMixture(Truncated):
     def used_components(self) -> int:
         return int(np.count_nonzero(self.components.sizes >= 1.0))
 
+    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+        return Score(collapsed(self, held_out).per_word, 0.0)
+
     def responsibilities(self, bags: Bags, sticks: ClosedSticks) -> tuple[np.ndarray, np.ndarray]:
         """q(z) of every document [5], and the logs of what they are divided by."""
         scores = bags.matrix() @ expected_log_rows(self.components, bags.kinds) + sticks.expected_logs()
@@ -46,7 +51,13 @@ class TruncatedDPMixture(Truncated):
         q, _ = self.responsibilities(bags, self.sticks())
         self._step(bags, bags.matrix().T @ q, q.sum(axis=0))
 
-    def fit(self, corpus: Corpus, iterations: int, tolerance: float = 1e-6) -> np.ndarray:
+    def fit(
+        self,
+        corpus: Corpus,
+        iterations: int,
+        tolerance: float = 1e-6,
+        held_out: Corpus | sparse.csr_array | None = None,
+    ) -> np.ndarray:
         """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
 
         It stops when the bound gains less than `tolerance` nats a document.
@@ -62,7 +73,7 @@ class TruncatedDPMixture(Truncated):
             sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
             self.documents_seen += len(bags)
             self.updates += 1
-            self._record()
+            self._record(held_out)
             if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
                 break
         return bounds

@@ -10,12 +10,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy.sparse as sparse
 
+from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
+from bayestopics.nonparametric.dp_mixture import collapsed, log_likelihoods
 from bayestopics.nonparametric.sticks import Sticks
-from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # components that may be born before arrays are made larger
@@ -44,6 +47,9 @@ class TruncationFreeDPMixture(TruncationFree):
 
     def _alive(self) -> np.ndarray:
         return self.components.sizes >= 1.0
+
+    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+        return Score(collapsed(self, held_out).per_word, 0.0)
 
     def _draw(self, components: Components, bags: Bags) -> np.ndarray:
         sweeps = 0 if len(bags) == 1 else self.settings["sweeps"]
@@ -100,59 +106,6 @@ def _add_entries(
 
 
 # -- kernels ------------------------------------------------------------------------------------------
-
-
-@kernel
-def log_likelihoods(
-    start: int,
-    end: int,
-    rows_of: np.ndarray,
-    counts: np.ndarray,
-    length: int,
-    rows: np.ndarray,
-    totals: np.ndarray,
-    factors: int,
-    result: np.ndarray,
-) -> None:
-    """log of G(L_k) / G(L_k + n) prod_w G(lambda_kw + c_w) / G(lambda_kw) for the components in `result`.
-
-    The ratios of gammas are products, whose log is taken once every `factors` of them.
-    """
-    components = len(result)
-    product = np.ones(components)
-    for k in range(components):
-        result[k] = math.lgamma(totals[k]) - math.lgamma(totals[k] + length)
-    pending = 0
-    for e in range(start, end):
-        row = rows[rows_of[e]]
-        for i in range(counts[e]):
-            for k in range(components):
-                product[k] *= row[k] + i
-            pending += 1
-            if pending == factors:
-                pending = 0
-                for k in range(components):
-                    result[k] += math.log(product[k])
-                    product[k] = 1.0
-    for k in range(components):
-        result[k] += math.log(product[k])
-
-
-@kernel
-def log_likelihoods_of_all(
-    offsets: np.ndarray,
-    rows_of: np.ndarray,
-    counts: np.ndarray,
-    lengths: np.ndarray,
-    rows: np.ndarray,
-    totals: np.ndarray,
-    factors: int,
-) -> np.ndarray:
-    """Documents x components."""
-    result = np.empty((len(lengths), len(totals)))
-    for d in range(len(lengths)):
-        log_likelihoods(offsets[d], offsets[d + 1], rows_of, counts, lengths[d], rows, totals, factors, result[d])
-    return result
 
 
 @kernel

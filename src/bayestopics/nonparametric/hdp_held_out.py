@@ -10,19 +10,21 @@ Of the states of a Gibbs chain, without any plug-in: see `left_to_right_of_state
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 from scipy.special import gammaln, logsumexp
+from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.hdp_state import HdpState
-from bayestopics.nonparametric.stream import Bags, Learner
+from bayestopics.nonparametric.stream import Bags, Learner, Score
 from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.problems import InputError
 
@@ -30,6 +32,7 @@ LARGE_SCATTER = 1.0  # nats: beyond, the delta method says less than the truth
 GIBBS_SWEEPS = 20  # whose second half gives the counts of a proposal
 LEFT_WHOLE = 1e-3  # of what beta leaves to topics not seen: so little is not broken further, and is one topic
 MOST_PIECES = 200  # nor is it then; with gamma below 20 the first comes first
+SCORE_PARTICLES = 10  # of a score that is taken while learning goes on
 GROUPS = 10  # of importance draws, whose means are compared: single weights have two scales, the prior's and the other
 
 
@@ -65,15 +68,29 @@ class EstimatedHeldOut:
         return float(np.mean(np.exp(self.log_estimates.max(axis=1) - logsumexp(self.log_estimates, axis=1))))
 
 
+def score(learner: Learner, held_out: Corpus | sparse.csr_array) -> Score:
+    """For a learner's history. The generator is not the learner's: it learns the same whether it is scored or not."""
+    found = left_to_right(learner, held_out, SCORE_PARTICLES, np.random.default_rng(learner.updates))
+    return Score(found.per_word, found.standard_error)
+
+
 def left_to_right(
     learner: Learner, corpus: Corpus | sparse.csr_array, particles: int, rng: np.random.Generator
 ) -> EstimatedHeldOut:
+    """At the means of a learner's pi and theta."""
+    bags, alpha, theta = _prepared(learner, corpus)
+    return left_to_right_given(alpha, theta, bags, particles, rng)
+
+
+def left_to_right_given(
+    alpha: np.ndarray, theta: np.ndarray, bags: Bags, particles: int, rng: np.random.Generator
+) -> EstimatedHeldOut:
+    """Given Dirichlet parameters alpha of the documents and topics theta (V x K)."""
     if particles < 2:
         raise InputError(f"left-to-right needs at least 2 particles for an error, not {particles}")
-    bags, alpha, theta = _prepared(learner, corpus)
     log_theta, words = np.log(theta), new_words(rng)
     logs = []
-    for d in np.flatnonzero(bags.lengths).tolist():
+    for d in _shown(np.flatnonzero(bags.lengths).tolist()):
         document = bags.document(d)
         terms = rng.permutation(np.repeat(document.terms, document.counts))
         logs.append(given_beta(terms, log_theta, alpha, particles, words).sum(axis=1))
@@ -93,11 +110,16 @@ def left_to_right_of_states(
     if not documents:
         raise InputError("there are no held-out words")
     words, logs = new_words(rng), []
-    for state in states:
-        model = _broken(_of_active(state), rng)
-        steps = [given_topics_of_others(rng.permutation(terms), model, particles, words) for terms in documents]
+    for number, state in enumerate(states, 1):
+        model, shown = _broken(_of_active(state), rng), _shown(documents, f", state {number} of {len(states)}")
+        steps = [given_topics_of_others(rng.permutation(terms), model, particles, words) for terms in shown]
         logs.append([log_mean_of_products(of_document) for of_document in steps])
     return EstimatedHeldOut(np.array(logs).T, corpus.token_count)
+
+
+def _shown(documents: list[Any], more: str = "") -> Iterable[Any]:
+    """With a progress bar: long documents take long."""
+    return tqdm(documents, desc=f"left to right{more}", unit="document", disable=None, leave=False)
 
 
 def _of_active(state: HdpState) -> HdpState:

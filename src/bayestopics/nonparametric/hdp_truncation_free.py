@@ -16,13 +16,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sparse
 
+from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.hdp_blocks import empty_slot, finish_documents
+from bayestopics.nonparametric.hdp_held_out import score
 from bayestopics.nonparametric.sticks import Sticks, draw_weights
-from bayestopics.nonparametric.stream import Bags, checked
+from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # topics that may be born before arrays are made larger
@@ -58,6 +61,9 @@ class TruncationFreeHDP(TruncationFree):
 
     def _alive(self) -> np.ndarray:
         return self.components.totals >= 1.0
+
+    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+        return score(self, held_out)
 
     def _draw(self, components: Components, bags: Bags) -> Drawn:
         concentrations = (self.settings["gamma"], self.settings["concentration"])

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sparse
@@ -104,32 +104,44 @@ def minibatches(corpus: Corpus, size: int, rng: np.random.Generator, passes: int
 
 
 class History:
-    """Documents seen and components in use, after every `interval` updates.
+    """Entries of `width` numbers, of which every `interval`th is kept.
 
     When it is full every other entry goes and the interval doubles: an endless stream has a history of bounded length.
     """
 
-    def __init__(self, entries: np.ndarray | None = None, interval: int = 1) -> None:
-        self.interval = interval
+    def __init__(self, width: int, entries: np.ndarray | None = None, added: int = 0, interval: int = 1) -> None:
+        self.width, self.added, self.interval = width, added, interval
         self._entries = [] if entries is None else entries.tolist()
 
-    def add(self, update: int, documents: int, components: int) -> None:
-        if update % self.interval == 0:
-            self._entries.append([update, documents, components])
+    def add(self, *entry: float) -> None:
+        self.added += 1
+        if self.added % self.interval == 0:
+            self._entries.append(list(entry))
         if len(self._entries) > MOST_ENTRIES:
             self.interval *= 2
-            self._entries = [entry for entry in self._entries if entry[0] % self.interval == 0]
+            self._entries = self._entries[1::2]
 
     def table(self) -> np.ndarray:
-        """int64[n, 3]: update, documents, components."""
-        return np.array(self._entries, np.int64).reshape(-1, 3)
+        """float64[n, width], the oldest first."""
+        return np.array(self._entries, np.float64).reshape(-1, self.width)
+
+
+class Score(NamedTuple):
+    """Of documents that were held out: log p(x) per word, and its Monte Carlo error."""
+
+    per_word: float
+    error: float
 
 
 # -- learners ------------------------------------------------------------------------------------------
 
 
 class Learner(ABC):
-    """`partial_fit` a batch, `save`, `load`. Subclasses keep their numbers in `settings` and `components`."""
+    """`partial_fit` a batch, `save`, `load`. Subclasses keep their numbers in `settings` and `components`.
+
+    `history` has the documents seen and the components in use after an update; `scores`, where held-out documents were
+    given, the documents seen, the components in use, the score per word and its Monte Carlo error.
+    """
 
     name: ClassVar[str]
 
@@ -139,27 +151,38 @@ class Learner(ABC):
         self.rng = rng
         self.documents_seen = 0
         self.updates = 0
-        self.history = History()
+        self.history, self.scores = History(2), History(4)
 
     @property
     def term_count(self) -> int:
         return self.components.term_count
 
-    def partial_fit(self, batch: Corpus | sparse.csr_array | sparse.csr_matrix) -> Self:
-        """One update from one batch of documents."""
+    def partial_fit(
+        self,
+        batch: Corpus | sparse.csr_array | sparse.csr_matrix,
+        held_out: Corpus | sparse.csr_array | None = None,
+    ) -> Self:
+        """One update from one batch of documents; then the score of those held out, if there are any, for `scores`."""
         bags = Bags.of(batch, self.term_count)
         if len(bags) > 0:
             self.documents_seen += len(bags)
             self.updates += 1
             self._update(bags)
-            self._record()
+            self._record(held_out)
         return self
 
-    def _record(self) -> None:
-        self.history.add(self.updates, self.documents_seen, self.used_components())
+    def _record(self, held_out: Corpus | sparse.csr_array | None) -> None:
+        now = self.documents_seen, self.used_components()
+        self.history.add(*now)
+        if held_out is not None:
+            self.scores.add(*now, *self.score(held_out))
 
     @abstractmethod
     def _update(self, bags: Bags) -> None: ...
+
+    @abstractmethod
+    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+        """E_q[p(x)] of the DP mixture, exactly; of the HDP, left-to-right at the means of q."""
 
     @abstractmethod
     def used_components(self) -> int:
@@ -188,8 +211,10 @@ class Learner(ABC):
             "name": np.array(self.name),
             "settings": np.array(json.dumps(self.settings)),
             "generator": np.array(json.dumps(self.rng.bit_generator.state, default=np.ndarray.tolist)),
-            "progress": np.array([self.documents_seen, self.updates, self.history.interval]),
+            "progress": np.array([self.documents_seen, self.updates]),
             "history": self.history.table(),
+            "scores": self.scores.table(),
+            "histories": np.array([(kept.added, kept.interval) for kept in (self.history, self.scores)]),
         }
 
     @classmethod
@@ -199,9 +224,12 @@ class Learner(ABC):
         learner = cls.__new__(cls)
         components = Components.from_arrays(state)
         Learner.__init__(learner, components, json.loads(str(state["settings"])), _generator(str(state["generator"])))
-        seen, updates, interval = state["progress"].tolist()
-        learner.documents_seen, learner.updates = seen, updates
-        learner.history = History(state["history"], interval)
+        learner.documents_seen, learner.updates = state["progress"].tolist()
+        of_history, of_scores = state["histories"].tolist()
+        learner.history, learner.scores = (
+            History(2, state["history"], *of_history),
+            History(4, state["scores"], *of_scores),
+        )
         return learner
 
     def save(self, path: str | os.PathLike[str]) -> None:

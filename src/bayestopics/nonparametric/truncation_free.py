@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.components import Components
@@ -55,7 +56,7 @@ class TruncationFree(Learner):
         seen = self.documents_seen if documents is None else min(self.documents_seen, documents)
         return min(1.0, batch / seen)
 
-    def fit(self, corpus: Corpus, iterations: int) -> None:
+    def fit(self, corpus: Corpus, iterations: int, held_out: Corpus | sparse.csr_array | None = None) -> None:
         """Algorithm 2 on a corpus that fits in memory.
 
         q stays as it is while documents are drawn one by one, and is then set anew from all of them [10]. But for
@@ -74,7 +75,7 @@ class TruncationFree(Learner):
             self.components.keep(self._alive())
             self.documents_seen += len(bags)
             self.updates += 1
-            self._record()
+            self._record(held_out)
 
 
 def without_gaps(z: np.ndarray, old: int) -> np.ndarray:

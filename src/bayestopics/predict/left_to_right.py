@@ -6,7 +6,7 @@ law of the topics so far invariant, so the product of p_n along one particle is 
 products over particles. The published product over n of the mean of p_n over particles is not.
 
 Beta is given, or it is integrated out given the topics of the other documents: the same law, and far less scatter.
-The cost is n_d^2 / 2 draws a particle.
+The cost is n_d^2 / 2 draws a particle: with beta given, each as long as the topics that the document has are many.
 """
 
 from __future__ import annotations
@@ -65,32 +65,56 @@ def _checked(terms: np.ndarray, term_count: int, particles: int) -> np.ndarray:
 
 @kernel
 def _given_beta(beta: np.ndarray, alpha: np.ndarray, particles: int, words: np.ndarray) -> np.ndarray:
-    """beta[n, t]: the probability of word n in topic t."""
+    """beta[n, t]: the probability of word n in topic t.
+
+    The weight of a topic is n_dt beta_nt + alpha_t beta_nt. Few topics have words of the document: the first parts are
+    added up anew for each draw, the sums of the second are kept.
+    """
     length, topics = beta.shape
     total_alpha = alpha.sum()
+    prior = np.empty((length, topics))  # sum_{s <= t} alpha_s beta_ns
+    for n in range(length):
+        mass = 0.0
+        for t in range(topics):
+            mass += alpha[t] * beta[n, t]
+            prior[n, t] = mass
     log_steps = np.empty((particles, length))
+    z, cumulative = np.empty(length, np.int64), np.empty(topics)
+    present, place, counts = np.empty(topics, np.int64), np.empty(topics, np.int64), np.empty(topics, np.int64)
     for r in range(particles):
-        z = np.empty(length, np.int64)
-        counts = np.zeros(topics, np.int64)  # n_dt of the words so far; whole numbers, so that no small alpha is lost
-        weights = np.empty(topics)
+        number = 0  # of topics present; counts[j] is n_dt of topic present[j], place its inverse
+        place[:] = -1
         for n in range(length):
             for i in range(n + 1):  # the earlier words, then word n itself
                 if i < n:
-                    counts[z[i]] -= 1
+                    j = place[z[i]]
+                    counts[j] -= 1
+                    if counts[j] == 0:
+                        number -= 1
+                        present[j], counts[j] = present[number], counts[number]
+                        place[present[j]] = j
+                        place[z[i]] = -1
                 mass = 0.0
-                for t in range(topics):
-                    weights[t] = (counts[t] + alpha[t]) * beta[i, t]
-                    mass += weights[t]
+                for j in range(number):
+                    mass += counts[j] * beta[i, present[j]]
+                    cumulative[j] = mass
+                total = mass + prior[i, -1]
                 if i == n:
-                    log_steps[r, n] = np.log(mass / (n + total_alpha))  # p_n
-                threshold = uniform(words) * mass
-                for t in range(topics):
-                    if weights[t] > 0.0:
-                        z[i] = t
-                        threshold -= weights[t]
-                        if threshold < 0.0:
-                            break
-                counts[z[i]] += 1
+                    log_steps[r, n] = np.log(total / (n + total_alpha))  # p_n
+                threshold = uniform(words) * total
+                if threshold < mass:
+                    j = 0
+                    while cumulative[j] <= threshold:
+                        j += 1
+                    t = present[j]
+                else:  # by rounding it may be as large as all: then it is the last topic that has a weight
+                    t = np.searchsorted(prior[i], threshold - mass, side="right")
+                    t = min(t, np.searchsorted(prior[i], prior[i, -1], side="left"))
+                z[i] = t
+                if place[t] < 0:
+                    place[t], present[number], counts[number] = number, t, 0
+                    number += 1
+                counts[place[t]] += 1
     return log_steps
 
 

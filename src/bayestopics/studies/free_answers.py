@@ -68,11 +68,9 @@ def claim_v2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     """V2: four parts, two a model. On every corpus the range of the held-out score over batch sizes is smaller for
     truncation-free than for truncated. Over corpora and batch sizes, truncation-free is higher by more than two
     standard errors (over documents) in more than half. Not comparable if a run has no score at equal seconds."""
-    records = _real(records, entries)
-    found = _needed(records)
-    if late := [name for panel in found.values() for name in too_late(panel)]:
+    found, table, late = _compared(records, entries)
+    if late:
         return Answer("", f"no score at equal seconds: {', '.join(late)}", "not comparable")
-    table = differences_table(list(records.values()))
     said, parts = [], []
     for model in MODELS:
         ranges = {corpus: _ranges(panel) for (name, corpus), panel in found.items() if name == model}
@@ -103,11 +101,9 @@ def claim_v3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     (3) In every run of truncated there are fewer at the end than its truncation. (4) On every corpus truncated with
     its smallest batch has less than half of the components that it has with some other batch, and a held-out score
     more than two standard errors below its best. Not comparable if a run has no score at equal seconds."""
-    records = _real(records, entries)
-    found = _needed(records)
-    if late := [name for panel in found.values() for name in too_late(panel)]:
+    found, table, late = _compared(records, entries)
+    if late:
         return Answer("", f"no score at equal seconds: {', '.join(late)}", "not comparable")
-    table = differences_table(list(records.values()))
     said, parts = [], []
     for model in MODELS:
         of_model = {corpus: panel for (name, corpus), panel in found.items() if name == model}
@@ -155,6 +151,14 @@ def _real(records: Records, entries: dict[str, Entry]) -> Records:
     """Without those on simulated corpora, of which the paper says nothing."""
     simulated = {name for name, entry in entries.items() if entry.generator}
     return {name: record for name, record in records.items() if record.run.corpus not in simulated}
+
+
+def _compared(records: Records, entries: dict[str, Entry]) -> tuple[Panels, pd.DataFrame, list[str]]:
+    """The panels, the differences at equal seconds, and the runs that have no score there."""
+    records = _real(records, entries)
+    found = _needed(records)
+    late = [name for panel in found.values() for name in too_late(panel)]
+    return found, differences_table(list(records.values())), late
 
 
 def _needed(records: Records) -> Panels:

@@ -24,6 +24,7 @@ from bayestopics.nonparametric.hdp_held_out import importance_sampling, left_to_
 from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Learner
+from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch
 
@@ -34,7 +35,6 @@ LEARNERS: dict[tuple[str, str], type[Learner]] = {
     ("hdp", "truncated"): TruncatedHDP,
 }
 Check = tuple[dict[str, Any], np.ndarray, float]  # a row of the trace, log p(x) of the documents, seconds
-COMPILED = 100  # documents at most, until kernels have met all layouts
 CHECKED = 0.01  # the share of the documents before the first check
 
 
@@ -70,23 +70,11 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
 def _start(run: Run, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = run.params
     kind = LEARNERS[params["model"], params["method"]]
+    warm(kind)  # before the clock runs
     if saved is not None:
         state, found, seconds = saved
         return kind.from_state_dict(state), found, seconds
-    _compile(kind(**_settings(params, stream, np.random.default_rng(0))), stream)
     return kind(**_settings(params, stream, run.generator("learner"))), [], 0.0
-
-
-def _compile(learner: Learner, stream: Stream) -> None:
-    """Before the clock runs. Kernels are compiled anew for arrays that have room to grow, and for those just pruned."""
-    layouts = set()
-    for d in range(min(len(stream), COMPILED)):
-        learner.partial_fit(stream.counts[[d]])
-        layouts.add(learner.components.stored.flags.c_contiguous)
-        if len(layouts) == 2:
-            break
-    learner.components.keep(np.ones(learner.components.count, bool))
-    learner.partial_fit(stream.counts[[0]])
 
 
 def _settings(params: Mapping[str, Any], stream: Stream, rng: np.random.Generator) -> dict[str, Any]:

@@ -1,0 +1,385 @@
+"""The HDP against named peers: passes of the variational methods, sweeps of the samplers, and all of them over time.
+
+One scorer for all programs: left-to-right on the same held-out documents, given a program's topics and their weights.
+Of a sampler these are those of its last state: the means of the topics' terms given the assignments, and weights drawn
+given the assignments, in the same way for tomotopy's state as for ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.bench.programs import bags_of, words_of
+from bayestopics.bench.timing import Say, Seconds, interleave, summary
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.nonparametric import hdp_blocked, hdp_chain, hdp_gibbs
+from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut, left_to_right_given
+from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, from_assignments, random_start
+from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.split_merge import split_merge
+from bayestopics.nonparametric.stream import Bags, Learner, minibatches
+from bayestopics.nonparametric.top_level import draw_weights
+from bayestopics.nonparametric.warm import warm
+from bayestopics.processes import using_threads
+
+PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang & Blei's
+TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's
+KAPPA, TAU = 0.6, 1.0  # the rates of `nonparametric.truncated`; gensim adds 1 to tau itself
+HELD_OUT = 20  # one document of so many
+DRAWS = 10  # of the weights of a state, the last of which counts: it hardly depends on where they began
+PARTICLES = 10
+MOVES = 10  # that are timed together
+NEAR = 0.01  # nats a word: from here on a level is reached
+
+
+@dataclass(frozen=True)
+class HdpEffort:
+    rounds: int = 10
+    warm_up: int = 100  # sweeps of tomotopy
+    etas: tuple[float, ...] = (0.01, 0.1, 0.5)  # the larger, the fewer topics
+    budget: float = 20.0  # CPU seconds a program
+    checks: int = 8
+
+
+class Model(NamedTuple):
+    """LDA with these Dirichlet parameters of a document, and these topics (V x K)."""
+
+    alpha: np.ndarray
+    theta: np.ndarray
+
+    def score(self, held_out: Bags) -> EstimatedHeldOut:
+        return left_to_right_given(self.alpha, self.theta, held_out, PARTICLES, np.random.default_rng(0))
+
+
+class Running(NamedTuple):
+    step: Callable[[], object]  # a batch, or a sweep
+    model: Callable[[], Model]
+    topics: Callable[[], int]
+
+
+Open = Callable[[Corpus], Running]
+
+
+# -- ours ----------------------------------------------------------------------------------------------
+
+
+def open_learner(make: Callable[[Corpus, np.random.Generator], Learner]) -> Open:
+    def opened(corpus: Corpus) -> Running:
+        rng = np.random.default_rng(1)
+        learner, batches = make(corpus, rng), minibatches(corpus, BATCH, rng)
+
+        def model() -> Model:
+            weights, theta = learner.mean_model()
+            return Model(PRIOR.concentration * weights, theta)
+
+        return Running(lambda: learner.partial_fit(next(batches)), model, learner.used_components)
+
+    return opened
+
+
+def truncation_free(corpus: Corpus, rng: np.random.Generator, block_moves: bool = False) -> Learner:
+    return TruncationFreeHDP(corpus.term_count, rng, corpus.document_count, PRIOR.eta, block_moves=block_moves)
+
+
+def truncated(corpus: Corpus, rng: np.random.Generator) -> Learner:
+    levels = {"truncation": TRUNCATION, "tables": TABLES}
+    return TruncatedHDP(corpus.term_count, rng, corpus.document_count, PRIOR.eta, **levels)
+
+
+def sweeper(name: str, rng: np.random.Generator) -> Callable[[HdpState], HdpState]:
+    module = hdp_blocked if name == "blocked" else hdp_gibbs
+
+    def sweep(state: HdpState) -> HdpState:
+        state = module.sweep(state, rng)
+        return split_merge(state, rng)[0] if name == "gibbs, a move" else state
+
+    return sweep
+
+
+def open_sampler(name: str) -> Open:
+    def opened(corpus: Corpus) -> Running:
+        rng = np.random.default_rng(1)
+        state, sweep = [random_start(corpus, PRIOR, 2, rng)], sweeper(name, rng)
+
+        def step() -> None:
+            state[0] = sweep(state[0])
+
+        return Running(step, lambda: model_of(corpus, state[0].assignments), lambda: state[0].topics)
+
+    return opened
+
+
+def state_of(corpus: Corpus, assignments: np.ndarray, prior: HdpPrior) -> HdpState:
+    """Of any program's assignments; weights are drawn given these."""
+    labels, assignments = np.unique(assignments, return_inverse=True)
+    state = from_assignments(corpus, prior, assignments, np.full(len(labels) + 1, 1 / (len(labels) + 1)))
+    rng = np.random.default_rng(2)
+    for _ in range(DRAWS):
+        draw_weights(state, rng)
+    return state
+
+
+def model_of(corpus: Corpus, assignments: np.ndarray) -> Model:
+    state = state_of(corpus, assignments, PRIOR)
+    counts = np.column_stack((state.term_topic[:, state.active], np.zeros(corpus.term_count)))  # and one not seen
+    theta = (counts + PRIOR.eta) / (counts + PRIOR.eta).sum(axis=0)
+    return Model(PRIOR.concentration * state.beta, theta)
+
+
+# -- peers ---------------------------------------------------------------------------------------------
+
+
+def gensim_model(corpus: Corpus, **more: Any) -> Any:
+    """Trained as it is made: one pass, or `max_chunks` batches."""
+    from gensim.models import HdpModel
+
+    logging.getLogger("gensim").setLevel(logging.ERROR)
+    levels = {"T": TRUNCATION, "K": TABLES, "chunksize": BATCH}
+    prior = {"alpha": PRIOR.concentration, "gamma": PRIOR.gamma, "eta": PRIOR.eta}
+    words = dict(enumerate(corpus.vocabulary))
+    return HdpModel(bags_of(corpus), words, **levels, **prior, kappa=KAPPA, tau=TAU, random_state=1, **more)
+
+
+def model_of_gensim(model: Any) -> Model:
+    model.update_expectations()
+    alpha, beta = model.hdp_to_lda()
+    return Model(alpha, beta.T / beta.T.sum(axis=0))
+
+
+def open_gensim(corpus: Corpus) -> Running:
+    model, bags, rng = gensim_model(corpus, max_chunks=1), bags_of(corpus), np.random.default_rng(1)
+    queue: list[Any] = []
+
+    def step() -> None:
+        if not queue:
+            order = rng.permutation(len(bags)).tolist()
+            queue.extend(order[start : start + BATCH] for start in range(0, len(order), BATCH))
+        model.update_chunk([bags[d] for d in queue.pop(0)])
+
+    return Running(step, lambda: model_of_gensim(model), lambda: int(np.count_nonzero(model.m_lambda_sum >= 1.0)))
+
+
+def tomotopy_model(corpus: Corpus, eta: float) -> Any:
+    """Optimisation of the hyperparameters off."""
+    import tomotopy
+
+    model = tomotopy.HDPModel(alpha=PRIOR.concentration, gamma=PRIOR.gamma, eta=eta, seed=1)
+    model.optim_interval = 0
+    for words in words_of(corpus):
+        model.add_doc(words)
+    model.train(0, workers=1)
+    return model
+
+
+def assignments_of(model: Any, corpus: Corpus) -> np.ndarray:
+    """tomotopy's, in the order of our tokens. Tokens of a term in a document are alike."""
+    number = {word: v for v, word in enumerate(corpus.vocabulary)}
+    term = np.array([number[word] for word in model.vocabs])
+    parts = []
+    for document in model.docs:
+        order = np.argsort(term[np.asarray(document.words)], kind="stable")
+        parts.append(np.asarray(document.topics)[order])
+    in_order = np.lexsort((corpus.terms, corpus.documents))
+    assignments = np.empty(corpus.token_count, np.int64)
+    assignments[in_order] = np.concatenate(parts)
+    return assignments
+
+
+def open_tomotopy(corpus: Corpus) -> Running:
+    model = tomotopy_model(corpus, PRIOR.eta)
+    return Running(
+        lambda: model.train(1, workers=1),
+        lambda: model_of(corpus, assignments_of(model, corpus)),
+        lambda: int(model.live_k),
+    )
+
+
+VARIATIONAL: dict[str, Open] = {
+    "truncation-free": open_learner(truncation_free),
+    "truncation-free, blocks": open_learner(partial(truncation_free, block_moves=True)),
+    "truncated": open_learner(truncated),
+    "gensim": open_gensim,
+}
+SAMPLERS: dict[str, Open] = {name: open_sampler(name) for name in ("gibbs", "blocked", "gibbs, a move")}
+SAMPLERS["tomotopy"] = open_tomotopy
+PEERS = ("gensim", "tomotopy")
+
+
+def split(corpus: Corpus) -> tuple[Corpus, Bags]:
+    """One document of twenty is held out."""
+    held_out = np.arange(corpus.document_count) % HELD_OUT == HELD_OUT - 1
+    training = Corpus.from_sparse(corpus.counts[~held_out], corpus.vocabulary, name=corpus.name)
+    return training, Bags.of(corpus.counts[held_out], corpus.term_count)
+
+
+# -- one pass ------------------------------------------------------------------------------------------
+
+
+def passes(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.DataFrame:
+    """A row a variational method: tokens a second in a first pass, and the held-out score after it."""
+    training, held_out = split(corpus)
+    batches = -(-training.document_count // BATCH)
+    last: dict[str, Running] = {}
+
+    def one_pass(name: str) -> None:
+        last[name] = VARIATIONAL[name](training)
+        for _ in range(batches - (name == "gensim")):  # it makes its first step as it is made
+            last[name].step()
+
+    names = _present(VARIATIONAL, peers)
+    seconds = interleave({name: partial(one_pass, name) for name in names}, effort.rounds, say)
+    rows = []
+    for name in names:
+        cost = _times("gensim", summary(seconds[name], seconds.get("gensim", {}), training.token_count))
+        found = last[name].model().score(held_out)
+        cell = {"corpus": corpus.name, "program": name, "tokens_a_second": 1e9 / cost["ns_a_token"], **cost}
+        rows.append(cell | {"per_word": found.per_word, "error": found.standard_error, "topics": last[name].topics()})
+    return pd.DataFrame(rows)
+
+
+def _present(programs: dict[str, Open], peers: set[str]) -> list[str]:
+    return [name for name in programs if name not in PEERS or name in peers]
+
+
+def _times(reference: str, costs: dict[str, float]) -> dict[str, float]:
+    return {name.replace("tomotopy", reference): value for name, value in costs.items()}
+
+
+# -- samplers ------------------------------------------------------------------------------------------
+
+
+def sweeps(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.DataFrame:
+    """A row a sampler and eta: every sweep of ours begins where tomotopy was after its warm-up; else where ours was."""
+    rows = []
+    for eta in effort.etas:
+        say(f"eta {eta}, warming up")
+        start, model = _warmed_up(corpus, HdpPrior(PRIOR.gamma, PRIOR.concentration, eta), peers, effort.warm_up)
+        states = dict.fromkeys(("gibbs", "blocked", "gibbs, a move", f"{MOVES} moves"), start)
+        running: dict[str, Callable[[], object]] = {
+            name: _stepping(states, name, [start.copy() for _ in range(effort.rounds + 1)]) for name in states
+        }
+        if model:
+            running["tomotopy"] = partial(model.train, 1, workers=1)
+        seconds = interleave(running, effort.rounds, say)
+        after = {name: state.topics for name, state in states.items()} | ({"tomotopy": model.live_k} if model else {})
+        cell = {"corpus": corpus.name, "eta": eta, "topics": start.topics, "move_in_sweeps": _share(seconds)}
+        for name in [name for name in running if not name.endswith("moves")]:
+            costs = summary(seconds[name], seconds.get("tomotopy", {}), corpus.token_count)
+            rows.append(cell | {"program": name, "topics_after": after[name], **costs})
+    return pd.DataFrame(rows)
+
+
+def _warmed_up(corpus: Corpus, prior: HdpPrior, peers: set[str], warm_up: int) -> tuple[HdpState, Any | None]:
+    """The state after the warm-up, and tomotopy's model if it is there."""
+    if "tomotopy" in peers:
+        model = tomotopy_model(corpus, prior.eta)
+        model.train(warm_up, workers=1)
+        return state_of(corpus, assignments_of(model, corpus), prior), model
+    rng = np.random.default_rng(1)
+    state = random_start(corpus, prior, 2, rng)
+    for _ in range(warm_up):
+        state = hdp_gibbs.sweep(state, rng)
+    return state, None
+
+
+def _stepping(states: dict[str, HdpState], name: str, copies: list[HdpState]) -> Callable[[], None]:
+    """Each call begins from a copy of the same state: so the number of topics is the same for all."""
+    rng = np.random.default_rng(3)
+    sweep = sweeper(name, rng)
+
+    def step() -> None:
+        state = copies.pop()
+        if name.endswith("moves"):
+            for _ in range(MOVES):
+                state, _ = split_merge(state, rng)
+        else:
+            state = sweep(state)
+        states[name] = state
+
+    return step
+
+
+def _share(seconds: dict[str, Seconds]) -> float:
+    """What a split-merge move costs, in sweeps of `gibbs`: the median over rounds."""
+    moves, whole = seconds[f"{MOVES} moves"], seconds["gibbs"]
+    timed = sorted((moves.keys() & whole.keys()) - {0}) or [0]
+    return float(np.median([moves[i] / whole[i] / MOVES for i in timed]))
+
+
+# -- over time -----------------------------------------------------------------------------------------
+
+
+def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.DataFrame:
+    """A row a program and check: the held-out score after so many CPU seconds of learning."""
+    training, held_out = split(corpus)
+    rows: list[dict[str, Any]] = []
+    programs = VARIATIONAL | SAMPLERS
+    for name in _present(programs, peers):
+        say(f"{name} over time")
+        opened, seconds, steps = programs[name](training), 0.0, 0
+        for check in np.geomspace(effort.budget / 200, effort.budget, effort.checks).tolist():
+            while seconds < check:
+                begin = time.process_time()
+                opened.step()
+                seconds, steps = seconds + time.process_time() - begin, steps + 1
+            found = opened.model().score(held_out)
+            row = {"corpus": corpus.name, "program": name, "seconds": seconds, "steps": steps}
+            row |= {"per_word": found.per_word, "error": found.standard_error, "topics": opened.topics()}
+            if not rows or rows[-1] != row:  # a long step goes over several checks
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def levels(table: pd.DataFrame) -> pd.DataFrame:
+    """Seconds that a program of ours and a peer need to come near the best score that both reach."""
+    columns = ["corpus", "program", "reference", "level", "seconds", "seconds_of_reference"]
+    rows = []
+    for corpus, of_corpus in table.groupby("corpus", sort=False):
+        curve = dict(list(of_corpus.groupby("program", sort=False)))
+        for reference, name in itertools.product([peer for peer in PEERS if peer in curve], curve):
+            if name not in PEERS:
+                pair = curve[name], curve[reference]
+                level = min(part["per_word"].max() for part in pair)
+                rows.append([corpus, name, reference, level, *(_reached(part, level - NEAR) for part in pair)])
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _reached(curve: pd.DataFrame, level: float) -> float:
+    """Between two checks, on a straight line in the log of seconds."""
+    seconds, scores = np.log(curve["seconds"].to_numpy()), curve["per_word"].to_numpy()
+    first = int(np.argmax(scores >= level))
+    if first == 0:
+        return float(np.exp(seconds[0]))
+    share = (level - scores[first - 1]) / (scores[first] - scores[first - 1])
+    return float(np.exp(seconds[first - 1] + share * (seconds[first] - seconds[first - 1])))
+
+
+# -- all -----------------------------------------------------------------------------------------------
+
+
+def measure(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> dict[str, pd.DataFrame]:
+    """Four tables: `passes`, `sweeps`, `curves` and `levels`."""
+    say("compiling")
+    _warm()
+    with using_threads(1):
+        found = {part.__name__: part(corpus, peers, effort, say) for part in (passes, sweeps, curves)}
+    return found | {"levels": levels(found["curves"])}
+
+
+def _warm() -> None:
+    for kind in (TruncationFreeHDP, TruncatedHDP):
+        warm(kind)
+    tokens = np.array([0, 1])
+    tiny = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
+    for sampler in hdp_chain.SAMPLERS:
+        hdp_chain.hdp_gibbs(tiny, sweeps=30, moves=2, sampler=sampler, rng=np.random.default_rng(0))

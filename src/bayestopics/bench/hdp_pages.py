@@ -1,0 +1,89 @@
+"""The tables and the figure of the bench's HDP part."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bayestopics.bench.hdp import BATCH, MOVES, NEAR, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
+from bayestopics.figures.style import COLOURS
+
+Tables = dict[str, pd.DataFrame]
+LINES = dict(zip([name for name in (*VARIATIONAL, *SAMPLERS) if name not in PEERS], COLOURS, strict=False))
+LINES |= {"gensim": "#777777", "tomotopy": "#000000"}
+
+
+def passes(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table[["corpus", "program", "topics"]].copy()
+    shown["tokens a second"] = table["tokens_a_second"].map("{:,.0f}".format)
+    shown["times gensim"] = _ratios(table, "times_gensim")
+    shown["held-out nats a word"] = _scores(table)
+    return shown
+
+
+def sweeps(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table[["corpus", "eta", "topics", "program"]].copy()
+    shown["ns a token"] = table["ns_a_token"].map("{:,.0f}".format)
+    shown["times tomotopy"] = _ratios(table, "times_tomotopy")
+    shown["topics after"] = table["topics_after"]
+    return shown
+
+
+def levels(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table[["corpus", "program", "reference"]].copy()
+    shown["held-out nats a word"] = table["level"].map("{:.3f}".format)
+    shown["seconds"] = table["seconds"].map("{:.2g}".format)
+    shown["seconds of the reference"] = table["seconds_of_reference"].map("{:.2g}".format)
+    shown["times as fast"] = (table["seconds_of_reference"] / table["seconds"]).map("{:.2g}".format)
+    return shown
+
+
+def _ratios(table: pd.DataFrame, name: str) -> list[str]:
+    parts = table[[name, f"{name}_q1", f"{name}_q3"]].to_numpy()
+    return ["" if middle != middle else f"{middle:.2f} ({low:.2f}-{high:.2f})" for middle, low, high in parts]
+
+
+def _scores(table: pd.DataFrame) -> list[str]:
+    return [f"{score:.3f} ({error:.1g})" for score, error in table[["per_word", "error"]].to_numpy()]
+
+
+def shown(tables: Tables) -> dict[str, pd.DataFrame]:
+    """Title -> table."""
+    move = tables["sweeps"].drop_duplicates(["corpus", "eta"])
+    cost = ", ".join(f"{share:.2g}" for share in move["move_in_sweeps"])
+    return {
+        f"HDP, a first pass: batches of {BATCH}, {TRUNCATION} topics and {TABLES} tables at most where a method is "
+        "truncated; held-out scores after it (Monte Carlo error), by one scorer": passes(tables["passes"]),
+        "HDP, one sweep from the same state; a split-merge move costs so many sweeps of gibbs (means of "
+        f"{MOVES}): {cost}": sweeps(tables["sweeps"]),
+        f"HDP, CPU seconds until the held-out score is within {NEAR} of the best that a program and the reference "
+        "both reach": levels(tables["levels"]),
+    }
+
+
+def figure(tables: Tables) -> Figure:
+    """Held-out score over CPU seconds, a panel a corpus; and nanoseconds a token against the number of topics."""
+    curves, costs = tables["curves"], tables["sweeps"]
+    corpora = list(dict.fromkeys(curves["corpus"]))
+    drawn, axes = plt.subplots(2, len(corpora), figsize=(5.0 * len(corpora) + 2.0, 7.6), squeeze=False)
+    for column, corpus in enumerate(corpora):
+        above, below = axes[:, column]
+        for name, curve in curves[curves["corpus"] == corpus].groupby("program", sort=False):
+            style = "--" if name in PEERS else "-"
+            look = {"color": LINES[name], "linestyle": style, "marker": "o", "ms": 3.5, "label": name}
+            above.errorbar(curve["seconds"], curve["per_word"], yerr=curve["error"], **look)
+        above.set(xscale="log", title=corpus, xlabel="CPU seconds of learning", ylabel="held-out nats a word")
+        for name, line in costs[costs["corpus"] == corpus].groupby("program", sort=False):
+            line = line.sort_values("topics")
+            cost = line["ns_a_token"]
+            spread = [cost - line["ns_a_token_q1"], line["ns_a_token_q3"] - cost]
+            style = "--" if name in PEERS else "-"
+            below.errorbar(line["topics"], cost, yerr=spread, color=LINES[name], linestyle=style, marker="o", ms=3.5)
+        below.set(xlabel="number of topics in use", ylabel="nanoseconds a token, a sweep", yscale="log", xscale="log")
+        below.xaxis.set_major_formatter("{x:,.0f}")
+        below.yaxis.set_major_formatter("{x:,.0f}")
+    drawn.tight_layout()
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return drawn
