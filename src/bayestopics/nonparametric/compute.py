@@ -35,7 +35,7 @@ LEARNERS: dict[tuple[str, str], type[Learner]] = {
 }
 SWEEPS = {"gibbs": 500, "split-merge": 500, "truncation-free": 10, "truncated": 10}  # if none are given
 MODELS, METHODS = ("hdp", "dp-mixture"), tuple(SWEEPS)
-MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep; on a small corpus ten take longer than it
+MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep; with 20 topics ten cost about as much as it
 STATES = 20  # of a chain, over which held-out probabilities are averaged
 PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
 STARTS = (1, 20, 5, 60)  # topics that the chains start with, in turn: below and above most answers
