@@ -11,22 +11,30 @@ import pytest
 from bayestopics.cli import main
 from bayestopics.corpus import Corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.nonparametric.compute import LEARNERS, PARTICLES, Task, drift, hdp, split
+from bayestopics.nonparametric.compute import LEARNERS, PARTICLES, Task, split
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import left_to_right
 from bayestopics.nonparametric.stream import Learner, minibatches
 from bayestopics.problems import InputError
+from bayestopics.runs import hdp as hdp_module
+from bayestopics.runs.hdp import drift, hdp
 from bayestopics.seeds import generator
 from test_bad_input import refused
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "mode", "acceptance_rate", "heldout_per_word", "heldout_standard_error", "seconds", "top_words"]
+KEYS = ["topics", "mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "chains", "heldout_per_word"]
+KEYS += ["heldout_standard_error", "seconds", "top_words"]
 CORPUS = simulate_lda(
     documents=20, length=12, terms=9, topics=2, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)
 ).corpus
 SAMPLERS = [("hdp", "gibbs"), ("hdp", "split-merge")]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hdp_module, "CACHE", tmp_path / "cache")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +72,17 @@ def test_nothing_held_out(path: Path, capsys: Capture) -> None:
     assert without_seconds(found) == {
         **without_seconds(hdp(CORPUS, sweeps=4, burn_in=0)),
         "topics": found["topics"],  # whose keys are text in JSON
+        "chains": found["chains"],
     }
+
+
+def test_chains_and_a_record(path: Path, capsys: Capture, tmp_path: Path) -> None:
+    words = ["hdp", str(path), "--sweeps", "4", "--burn-in", "0", "--chains", "2", "--workers", "1"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 0
+    assert "chain 1 from 20 topics: " in capsys.readouterr().out
+    assert (tmp_path / "out" / "run.json").is_file()
+    assert main([*words, "--out", str(tmp_path)]) == 2
+    assert "exists, and is not a run record" in capsys.readouterr().err
 
 
 def test_for_people(path: Path, capsys: Capture) -> None:
@@ -79,7 +97,7 @@ def test_for_people(path: Path, capsys: Capture) -> None:
 
 
 def learner_of(model: str, method: str, training: Corpus, **prior: float) -> Learner:
-    rng = generator(3, f"hdp/{model}/{method}/learner")
+    rng = generator(3, f"hdp/{model}/{method}/chain-0/learner")
     learner = LEARNERS[model, method](training.term_count, rng, documents=training.document_count, **prior)
     for batch in minibatches(training, 6, rng, passes=2):
         learner.partial_fit(batch)
@@ -100,7 +118,7 @@ def test_held_out_of_learners(method: str) -> None:
     assert found["heldout_per_word"] == collapsed(mixture, held_out).per_word
     assert found["topics"] == {mixture.used_components(): 1.0}
     topics = learner_of("hdp", method, training, **prior, concentration=1.3)
-    estimate = left_to_right(topics, held_out, PARTICLES, generator(3, f"hdp/hdp/{method}/held out"))
+    estimate = left_to_right(topics, held_out, PARTICLES, generator(3, f"hdp/hdp/{method}/chain-0/held out"))
     found = hdp(CORPUS, **work, **prior, concentration=1.3)
     assert found["heldout_per_word"] == estimate.per_word
     assert found["heldout_standard_error"] == estimate.standard_error
@@ -118,7 +136,7 @@ def test_held_out_of_samplers(method: str) -> None:
     training = Corpus.from_sparse(dense[:16])
     prior = {"eta": 0.3, "gamma": 0.7, "concentration": 1.3}
     moves = 10 if method == "split-merge" else 0
-    rng, logs = generator(3, f"hdp/hdp/{method}/chain"), []
+    rng, logs = generator(3, f"hdp/hdp/{method}/chain-0/chain"), []
     chain = hdp_gibbs(training, **prior, sweeps=1, burn_in=4, moves=moves, rng=rng)
     for sweep in range(sweeps):
         state = chain.last
@@ -128,7 +146,7 @@ def test_held_out_of_samplers(method: str) -> None:
             chain = hdp_gibbs(training, **prior, sweeps=1, start=state, moves=moves, rng=rng)
     found = hdp(corpus, method=method, **prior, sweeps=sweeps, burn_in=4, heldout=0.2, seed=3)
     assert found["heldout_per_word"] == pytest.approx(np.log(np.mean(np.exp(logs), axis=0)).mean())
-    rng = generator(3, f"hdp/hdp/{method}/chain")
+    rng = generator(3, f"hdp/hdp/{method}/chain-0/chain")
     whole = hdp_gibbs(training, **prior, sweeps=sweeps, burn_in=4, moves=moves, rng=rng)
     assert found["topics"] == {k: np.mean(whole.topics == k) for k in np.unique(whole.topics)}
 

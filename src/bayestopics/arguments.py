@@ -114,10 +114,14 @@ def _corpus_commands(commands: Any, output: Parser) -> None:
 def _fit_command(commands: Any, output: Parser) -> None:
     help = "run a sampler: the log joint of every kept sweep, and the topics"
     fit_command = _command(commands, "fit", [_reading(), _model(500, 500), output], help)
-    fit_command.add_argument("--chains", type=_positive, default=1, metavar="c", help="independent chains")
+    _chains(fit_command, "independent chains")
+
+
+def _chains(command: Parser, help: str) -> None:
+    command.add_argument("--chains", type=_positive, default=1, metavar="c", help=help)
     about = "run so many chains at once, each in a process; the results do not depend on it"
-    fit_command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
-    fit_command.add_argument("--out", metavar="DIR", help="a folder for the run record, topics included")
+    command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
+    command.add_argument("--out", metavar="DIR", help="a folder for the run record, topics included")
 
 
 def _cores() -> int:
@@ -225,6 +229,7 @@ def _hdp_command(commands: Any, output: Parser) -> None:
     command.add_argument("--batch-size", type=_positive, default=100, metavar="S", help=about)
     about = "predict this last share of the documents from the others; without it, all are learnt from"
     command.add_argument("--heldout", type=_share, metavar="SHARE", help=about)
+    _chains(command, "of the samplers, from 1, 20, 5, 60, 1, ... topics; of the others, streams with other seeds")
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
 
 

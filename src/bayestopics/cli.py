@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:
-        return _say("interrupted (`fit`, called again, goes on from its last checkpoint)", 130)
+        return _say("interrupted (`fit` and `hdp`, called again, go on from their last checkpoint)", 130)
 
 
 def _json(result: Result) -> str:
@@ -139,12 +139,17 @@ def _prior(options: argparse.Namespace) -> Any:
     return prior
 
 
-def fit(options: argparse.Namespace) -> Result:
-    from bayestopics.runs.fit import fit as run_fit
-
+def _record_folder(options: argparse.Namespace) -> Path | None:
     out = Path(options.out) if options.out else None
     if out is not None and out.exists() and not (out / "run.json").is_file():
         raise InputError(f"--out {out}: exists, and is not a run record")
+    return out
+
+
+def fit(options: argparse.Namespace) -> Result:
+    from bayestopics.runs.fit import fit as run_fit
+
+    out = _record_folder(options)
     prior = _prior(options)
     return run_fit(
         _load(options),
@@ -224,11 +229,12 @@ def hdp(options: argparse.Namespace) -> Result:
     from dataclasses import fields
 
     from bayestopics.nonparametric.compute import Task
-    from bayestopics.nonparametric.compute import hdp as compute
+    from bayestopics.runs.hdp import hdp as compute
 
     given = {field.name: getattr(options, field.name) for field in fields(Task)}
     Task(**given)  # what is wrong with it is said before a large corpus is read
-    return compute(_load(options), **given, seed=options.seed)
+    out, work = _record_folder(options), {"chains": options.chains, "workers": options.workers}
+    return compute(_load(options), **given, **work, seed=options.seed, out=out)
 
 
 def score(options: argparse.Namespace) -> Result:
@@ -315,9 +321,15 @@ def _show_select(result: Result) -> str:
 
 
 def _show_hdp(result: Result) -> str:
-    words = _words(result["top_words"])
-    rest = {key: value for key, value in result.items() if key != "top_words"}
-    return "\n".join([*words, "", _show_topics(rest | {"posterior": rest.pop("topics")})])
+    rest = {key: value for key, value in result.items() if key not in ("top_words", "chains")}
+    lines = [*_words(result["top_words"]), ""]
+    if len(result["chains"]) > 1:
+        for number, chain in enumerate(result["chains"]):
+            mean = sum(topics * share for topics, share in chain["topics"].items())
+            start = "" if chain["start"] is None else f" from {chain['start']:2} topics"
+            lines.append(f"chain {number}{start}: {mean:.1f} topics")
+        lines.append("")
+    return "\n".join([*lines, _show_topics(rest | {"posterior": rest.pop("topics")})])
 
 
 def _words(rows: list[dict[str, Any]]) -> list[str]:

@@ -141,7 +141,7 @@ def test_another_prior_is_refused(step: Step) -> None:
 FAULTS = {
     "jacobian": lambda state, halves, whole, share, topics, choice: -np.log(whole / state.concentration),
     "proportion": lambda state, halves, whole, share, topics, choice: split_merge._log_beta_density(
-        share, *split_merge.tables_expected(halves, whole / 2)
+        share, *split_merge.tables_expected(halves.in_document, whole / 2)
     ),
     "selection": lambda state, halves, whole, share, topics, choice: -split_merge.log_selection(halves, topics, choice),
     "seeds": lambda state, halves, whole, share, topics, choice: np.log(

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import hdp_oracle
 import oracle
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric import split_merge as module
 from bayestopics.nonparametric.hdp_gibbs import sweep
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, from_assignments, log_joint, random_start
@@ -95,13 +96,13 @@ def test_drawn_allocations_have_the_probability_that_they_tell() -> None:
     tokens = rng.permutation(np.flatnonzero(state.assignments == topic))
     side = np.zeros(len(tokens), np.int8)
     side[1] = 1
-    drawn = place(state, tokens, side, state.alpha[topic] / 2, rng)
+    drawn = place(state, tokens, side, state.alpha[topic] / 2, new_words(rng))
     again = place(state, tokens, drawn.side, state.alpha[topic] / 2, None)
     assert drawn.log_allocation == again.log_allocation
     assert_array_equal(drawn.in_document, again.in_document)
     weight = 0.7
     expected = [sum(weight / (weight + i) for n in column for i in range(n)) for column in drawn.in_document.T]
-    assert_allclose(tables_expected(drawn, weight), expected, rtol=1e-12)
+    assert_allclose(tables_expected(drawn.in_document, weight), expected, rtol=1e-12)
 
 
 @every_variant

@@ -179,7 +179,7 @@ def test_interrupted_killed_and_resumed(tmp_path: Path, cache: Path, start: Call
     process = start()
     wait_for(lambda: len(progress(folder)) == 2)
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C: to the parent and to the workers
-    line = "bayestopics: interrupted (`fit`, called again, goes on from its last checkpoint)\n"
+    line = "bayestopics: interrupted (`fit` and `hdp`, called again, go on from their last checkpoint)\n"
     assert (process.communicate()[1], process.returncode) == (line, 130)
     wait_for(lambda: session_is_empty(process.pid))
     assert [resumed for resumed, _ in progress(folder)] == [0, 0]

@@ -18,7 +18,7 @@ from bayestopics.runs import record
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Run, same_bits
 from bayestopics.studies import split_merge_answers as answers
-from bayestopics.studies import split_merge_perplexity, split_merge_synthetic
+from bayestopics.studies import split_merge_blocks, split_merge_perplexity, split_merge_synthetic
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
@@ -26,6 +26,7 @@ SETTING = {"gamma": 1.0, "concentration": 2.0, "eta": 0.2, "start": 1}
 KINDS = {
     "synthetic": (split_merge_synthetic, {"sweeps": 12, "seeds": 2}),
     "perplexity": (split_merge_perplexity, {"sweeps": 6, "seeds": 2, "evaluations": 3, "particles": 2}),
+    "blocks": (split_merge_blocks, {"sweeps": 12, "seeds": 2}),
 }
 Record = partial(record.Record, versions={})  # to look them up takes time
 
@@ -118,6 +119,8 @@ def test_figures_and_tables(computed):
     for draw in (figures.draw_data, figures.draw_topics, figures.draw_acceptance, figures.draw_confusion):
         pyplot.close(draw([computed["synthetic"]], "smoke"))
     pyplot.close(figures.draw_perplexity([computed["perplexity"]], "smoke"))
+    pyplot.close(figures.draw_blocks([computed["blocks"]], "smoke"))
+    assert list(tables.blocks_table([computed["blocks"]])["sampler"]) == ["plain", "blocked"]
     assert len(tables.samplers_table([computed["synthetic"]])) == 4
     table = tables.perplexity_table([computed["perplexity"]])
     assert table["log_ratio_to_gibbs_end"].isna().sum() == 1  # of Gibbs

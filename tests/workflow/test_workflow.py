@@ -53,7 +53,7 @@ def test_everything_is_made(finished):
     made += [f"truncation_free/{name}.png" for name in figures]
     made += [f"truncation_free/{name}.csv" for name in ("scores", "differences")]
     assert [name for name in made if not (results / name).is_file()] == []
-    assert len(finished.records()) == 6 + 4 + 7 + 13 + 9 + 9 + 2
+    assert len(finished.records()) == 6 + 4 + 7 + 13 + 9 + 9 + 3
     assert not list((finished.folder / "results" / "checkpoints").glob("*"))
 
 

@@ -2,7 +2,7 @@
 
 if "split_merge" in config["studies"]:
     SPLIT_MERGE = AT_SCALE["split_merge"]
-    for part in ("synthetic", "perplexity"):
+    for part in ("synthetic", "perplexity", "blocks"):
         for entry in SPLIT_MERGE[part]:
             for name in entry["corpora"]:
                 insist(
@@ -15,7 +15,7 @@ if "split_merge" in config["studies"]:
                 )
 
     def split_merge_runs():
-        for part in ("synthetic", "perplexity"):
+        for part in ("synthetic", "perplexity", "blocks"):
             for entry in SPLIT_MERGE[part]:
                 rest = {key: value for key, value in entry.items() if key not in ("corpora", "settings")}
                 for corpus in entry["corpora"]:
@@ -44,6 +44,8 @@ if "split_merge" in config["studies"]:
                 SPLIT_MERGE_FIGURES[f"{figure}-{corpus}"] = (f"draw_{figure}", found)
         if found := split_merge_records("perplexity", corpus):
             SPLIT_MERGE_FIGURES[f"perplexity-{corpus}"] = ("draw_perplexity", found)
+    if found := split_merge_records("blocks"):
+        SPLIT_MERGE_FIGURES["blocks"] = ("draw_blocks", found)
     SPLIT_MERGE_TABLES = {  # name -> kind of the records, title
         "samplers": (
             "synthetic",
@@ -52,6 +54,10 @@ if "split_merge" in config["studies"]:
         "perplexity": (
             "perplexity",
             "Held-out perplexity of Gibbs and split-merge at equal CPU seconds",
+        ),
+        "blocks": (
+            "blocks",
+            "Blocked Gibbs beside plain Gibbs: mixing a sweep and a second",
         ),
     }
     OUTPUTS["split_merge"] = [

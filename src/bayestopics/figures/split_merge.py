@@ -16,6 +16,7 @@ from bayestopics.figures.split_merge_tables import (
     GIBBS,
     LABELS,
     at_equal_seconds,
+    blocks_of,
     chains_of,
     first_sweeps,
     moves_of,
@@ -32,6 +33,7 @@ COLOUR = dict(zip(LABELS, (COLOURS[6], COLOURS[0], COLOURS[2], COLOURS[1]), stri
 MARKERS = dict(zip(LABELS, "osD^", strict=True))
 WIDTH = 0.2  # of a bar: four samplers beside each other
 BINS = 20  # of sweeps, in which acceptance is counted
+BLOCKS = {"plain": COLOURS[6], "blocked": COLOURS[4]}
 CONFUSED = (GIBBS, "exact", "paper")
 
 
@@ -180,5 +182,39 @@ def draw_perplexity(records: list[Record], scale: str) -> Figure:
         f"{params['corpus']}: {params['seeds']} chains each; below: mean and range over seeds, at equal seconds"
     )
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=3)
+    label_scale(figure, scale)
+    return figure
+
+
+def draw_blocks(records: list[Record], scale: str) -> Figure:
+    """A row a corpus: the log joint over sweeps and over seconds, and autocorrelation times in both."""
+    records = of_kind(records, "blocks")
+    figure, axes = plt.subplots(
+        len(records), 4, figsize=(15, 3.2 * len(records) + 0.6), squeeze=False, layout="constrained"
+    )
+    for row, record in zip(axes, records, strict=True):
+        table, chains = blocks_of(record), record.tables["chains"]
+        for place, (sampler, colour) in enumerate(BLOCKS.items()):
+            own = table[table["sampler"] == sampler].set_index("seed")
+            for seed, chain in chains[chains["sampler"] == sampler].groupby("seed"):
+                style = {"color": colour, "linewidth": 0.8, "label": sampler if seed == 0 else None}
+                row[0].plot(chain["sweep"], chain["log_joint"], **style)
+                row[1].plot(chain["sweep"] * own.loc[seed, "seconds_a_sweep"], chain["log_joint"], **style)
+            of_joint, of_topics = own["autocorrelation_log_joint"], own["autocorrelation_topics"]
+            for axis, unit in ((row[2], 1.0), (row[3], own["seconds_a_sweep"])):
+                for offset, times in ((0, of_joint * unit), (2.6, of_topics * unit)):
+                    axis.plot(times, np.full(len(times), offset + place), "o", color=colour, alpha=0.7)
+                    axis.plot(times.mean(), offset + place, "|", color=colour, markersize=16)
+        share = record.metrics["tokens_in_blocks"]
+        row[0].set(title=f"{record.run.params['corpus']}: {share:.0%} of the tokens in blocks", xlabel="sweep")
+        row[0].set(ylabel="log joint (nats)", xscale="log")
+        row[1].set(title=setting(record), xlabel="CPU seconds", xscale="log")
+        row[2].set(title="autocorrelation time", xlabel="sweeps", xscale="log")
+        row[3].set(title="autocorrelation time", xlabel="CPU seconds", xscale="log")
+        for axis in row[2:]:
+            axis.set(yticks=(0.5, 3.1), yticklabels=("log joint", "K"), ylim=(-0.8, 4.4))
+        for axis in row:
+            plain_ticks(axis.xaxis)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=2)
     label_scale(figure, scale)
     return figure

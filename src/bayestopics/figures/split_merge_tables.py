@@ -201,3 +201,26 @@ def perplexity_table(records: list[Record]) -> pd.DataFrame:
                     row |= {f"log_ratio_to_gibbs_{name}": value, f"log_ratio_error_{name}": error}
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def blocks_of(record: Record) -> pd.DataFrame:
+    """A row a chain: autocorrelation times in sweeps, CPU seconds a sweep, effective draws of log joint a second."""
+    table = record.tables["times"].merge(record.tables["timing"], on=["sampler", "seed"], validate="one_to_one")
+    table["seconds_a_sweep"] = table["seconds"] / record.run.params["sweeps"]
+    table["draws_a_second"] = 1 / (table["autocorrelation_log_joint"] * table["seconds_a_sweep"])
+    return table
+
+
+def blocks_table(records: list[Record]) -> pd.DataFrame:
+    rows = []
+    for record in of_kind(records, "blocks"):
+        params = record.run.params
+        for sampler, chains in blocks_of(record).groupby("sampler", sort=False):
+            row = {"corpus": params["corpus"], **{key: params[key] for key in SETTING}, "sampler": sampler}
+            row |= {"tokens_in_blocks": record.metrics["tokens_in_blocks"], "chains": len(chains)}
+            for name in ("autocorrelation_topics", "autocorrelation_log_joint"):
+                row[name], row[f"{name}_error"] = mean_and_error(chains[name])
+            row["milliseconds_a_sweep"] = 1000 * chains["seconds_a_sweep"].mean()
+            row["draws_a_second"], row["draws_a_second_error"] = mean_and_error(chains["draws_a_second"])
+            rows.append(row)
+    return pd.DataFrame(rows)

@@ -66,21 +66,34 @@ def hdp_gibbs(
     if sampler not in SAMPLERS:
         raise InputError(f"unknown sampler {sampler!r}; known are {', '.join(SAMPLERS)}")
     check(variant, choice)
-    module = SAMPLERS[sampler]
     state = start.copy() if start else random_start(corpus, HdpPrior(gamma, concentration, eta), topics, rng)
     rows, seconds = [], 0.0
     for i in tqdm(range(-burn_in, sweeps), desc="HDP", unit="sweep", disable=None, leave=False):
         begin = time.perf_counter()
-        state, made = module.sweep(state, rng, resample), []
-        for _ in range(moves):
-            state, move = split_merge(state, rng, variant, choice)
-            made.append(move)
+        state, made = step(state, rng, moves, variant, choice, sampler, resample)
         seconds += time.perf_counter() - begin
         if i >= 0:
             counts = tally(made, split=True), tally(made, split=False)
             rows.append((state.topics, log_joint(state), *counts, (state.gamma, state.concentration)))
     number, joint, splits, merges, concentrations = (np.array(column) for column in zip(*rows, strict=True))
     return HdpChain(number, joint, splits, merges, concentrations, state, seconds)
+
+
+def step(
+    state: HdpState,
+    rng: np.random.Generator,
+    moves: int = 0,
+    variant: str = "exact",
+    choice: str = "uniform",
+    sampler: str = "plain",
+    resample: ConcentrationPriors | None = None,
+) -> tuple[HdpState, list[Move]]:
+    """One sweep and the moves after it; the arrays of `state` are changed in place."""
+    state, made = SAMPLERS[sampler].sweep(state, rng, resample), []
+    for _ in range(moves):
+        state, move = split_merge(state, rng, variant, choice)
+        made.append(move)
+    return state, made
 
 
 def tally(moves: list[Move], split: bool) -> tuple[int, int]:

@@ -103,6 +103,21 @@ def from_assignments(corpus: Corpus, prior: HdpPrior, assignments: np.ndarray, b
     return make_room(state)
 
 
+def to_arrays(state: HdpState) -> dict[str, np.ndarray]:
+    """All that the next sweep depends on, but the corpus and the generator."""
+    prior = np.array([state.gamma, state.concentration, state.eta])
+    return {"assignments": state.assignments, "alpha": state.alpha, "alpha_new": state.alpha_new, "prior": prior}
+
+
+def from_arrays(corpus: Corpus, arrays: dict[str, np.ndarray]) -> HdpState:
+    """The state that `to_arrays` took apart, label by label: a chain goes on with the same bits."""
+    assignments, alpha, alpha_new = (arrays[name].copy() for name in ("assignments", "alpha", "alpha_new"))
+    gamma, concentration, eta = arrays["prior"].tolist()
+    counts = count(corpus, len(alpha), assignments)
+    own = {"alpha_new": alpha_new, "gamma": gamma, "concentration": concentration}
+    return HdpState(corpus.documents, corpus.terms, alpha, eta, assignments, *counts, **own)
+
+
 def random_start(corpus: Corpus, prior: HdpPrior, topics: int, rng: np.random.Generator) -> HdpState:
     """Every token to one of `topics` topics drawn uniformly, and beta given that; those that nobody drew are none."""
     if topics < 1:

@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bayestopics.jit import kernel
-from bayestopics.lda.state import unsigned
-from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
+from bayestopics.lda.uniforms import NO_WORDS, uniform
 from bayestopics.nonparametric.hdp_state import SHORT, HdpState, fitted, log_documents, log_rising, rising
 from bayestopics.nonparametric.top_level import draw_weights
 from bayestopics.problems import InputError
 
+NO_TOKENS, NO_SIDES = np.empty(0, np.int64), np.empty(0, np.int8)
 VARIANTS = ("exact", "paper")
 CHOICES = ("uniform", "words")
 
@@ -37,9 +37,10 @@ class Move(NamedTuple):
 
 
 class Selection(NamedTuple):
-    first: int  # the topic to split, or the first to merge
+    split: bool  # or a merge
+    first: int  # the topic to split, or the first to merge; -1: there is none
     second: int  # the same, or the second to merge
-    seeds: tuple[int, int] | None = None  # a token of each half, in this order; None: to be drawn
+    seeds: tuple[int, int]  # a token of each half, in this order; -1: to be drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +49,11 @@ class Halves:
 
     tokens: np.ndarray  # int64[n]
     side: np.ndarray  # int8[n]: 0 or 1
-    in_document: np.ndarray  # int32[D, 2]
+    documents: np.ndarray  # int64[d]: those that have any of the tokens, in any order
+    in_document: np.ndarray  # int32[d, 2]: how many, in each half
     in_term: np.ndarray  # int32[V, 2]
     total: np.ndarray  # int64[2]
+    tables: tuple[float, float]  # expected, of each half: the proportion is a Beta of them
     log_allocation: float  # the log of the probability that the tokens went where they went
 
 
@@ -64,45 +67,65 @@ def split_merge(
     """
     check(variant, choice)
     state = fitted(state)
-    split, selection = (_select_words if choice == "words" else _select_uniform)(state, rng)
-    if selection is None:
-        return state, Move(split, False, -math.inf)
+    words = _words(rng)
+    selection = Selection(*_select(state.topic_total, state.assignments, choice == "words", words))
+    if selection.first < 0:
+        return state, Move(selection.split, False, -math.inf)
     if variant == "paper":
-        move = _paper_move(state, selection, split, rng)
-    elif split:
-        move = _split(state, selection, choice, rng)
-    else:
-        move = _merge(state, selection, choice, rng)
-    return state, move
+        return state, _paper_move(state, selection, words, rng)
+    return state, (_split if selection.split else _merge)(state, selection, choice, words, rng)
 
 
-def _split(state: HdpState, selection: Selection, choice: str, rng: np.random.Generator) -> Move:
-    halves, whole = _halves(state, selection, True, rng), float(state.alpha[selection.first])
-    share = rng.beta(*tables_expected(halves, whole / 2))
+def _words(rng: np.random.Generator) -> np.ndarray:
+    """As `new_words`, but quicker: beside a move on a small corpus its range check takes long."""
+    return rng.bit_generator.random_raw(4)
+
+
+def _split(state: HdpState, selection: Selection, choice: str, words: np.ndarray, rng: np.random.Generator) -> Move:
+    halves, whole = _halves(state, selection, words), float(state.alpha[selection.first])
+    share = rng.beta(*halves.tables)
     log_ratio = split_log_ratio(state, halves, whole, share, state.topics, choice)
-    accepted = bool(np.log1p(-rng.random()) < log_ratio)
+    accepted = math.log1p(-rng.random()) < log_ratio
     if accepted:
-        _make(state, selection, halves, True, share)
+        _make(state, selection, halves, share)
     return Move(True, accepted, log_ratio)
 
 
-def _merge(state: HdpState, selection: Selection, choice: str, rng: np.random.Generator) -> Move:
-    """The allocation can only lower the ratio: most merges are rejected without it, from the counts alone."""
-    pair = [selection.first, selection.second]
-    counts = (state.document_topic[:, pair], state.term_topic[:, pair], state.topic_total[pair])
-    unplaced = Halves(np.empty(0, np.int64), np.empty(0, np.int8), *counts, log_allocation=0.0)
-    whole = float(state.alpha[pair].sum())
-    share = float(state.alpha[pair[0]]) / whole
+def _merge(state: HdpState, selection: Selection, choice: str, words: np.ndarray, rng: np.random.Generator) -> Move:
+    """The allocation can only lower the ratio: many merges are rejected without it, from the counts alone, and others
+    while tokens are placed."""
+    first, second = selection.first, selection.second
+    one_side, whole = float(state.alpha[first]), float(state.alpha[first] + state.alpha[second])
+    share, counts = one_side / whole, (state.document_topic, state.term_topic, state.topic_total)
+    unplaced = Halves(NO_TOKENS, NO_SIDES, *_pair(*counts, first, second, whole / 2), log_allocation=0.0)
     bound = -split_log_ratio(state, unplaced, whole, share, state.topics - 1, choice)
-    log_uniform = np.log1p(-rng.random())
+    log_uniform = math.log1p(-rng.random())
     if log_uniform >= bound:
         return Move(False, False, bound)
-    halves = _halves(state, selection, False, rng)
+    halves = _halves(state, selection, words, least=log_uniform - bound)
     log_ratio = bound + halves.log_allocation
-    accepted = bool(log_uniform < log_ratio)
+    accepted = log_uniform < log_ratio
     if accepted:
-        _make(state, selection, halves, False, share)
+        _make(state, selection, halves, share)
     return Move(False, accepted, log_ratio)
+
+
+@kernel
+def _pair(
+    document_topic: np.ndarray, term_topic: np.ndarray, topic_total: np.ndarray, first: int, second: int, prior: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]]:
+    """documents, in_document, in_term, total and tables of two topics as `Halves`."""
+    documents, found = np.empty(len(document_topic), np.int64), 0
+    in_document, in_term = np.empty((len(document_topic), 2), np.int32), np.empty((len(term_topic), 2), np.int32)
+    for d in range(len(document_topic)):
+        zero, one = document_topic[d, first], document_topic[d, second]
+        documents[found], in_document[found, 0], in_document[found, 1] = d, zero, one  # the next overwrites zeros
+        found += zero + one > 0
+    for v in range(len(term_topic)):
+        in_term[v, 0], in_term[v, 1] = term_topic[v, first], term_topic[v, second]
+    total = np.array([topic_total[first], topic_total[second]])
+    in_document = in_document[:found]
+    return documents[:found], in_document, in_term, total, tables_expected(in_document, prior)
 
 
 def check(variant: str, choice: str) -> None:
@@ -114,27 +137,34 @@ def check(variant: str, choice: str) -> None:
 # -- which topics, which seeds ----------------------------------------------------------------------
 
 
-def _select_uniform(state: HdpState, rng: np.random.Generator) -> tuple[bool, Selection | None]:
-    """A split or a merge, with equal chance even where it is impossible; of any topic, or any ordered pair."""
-    split, active = bool(rng.random() < 0.5), state.active
-    first, second = _two(len(active), rng) if len(active) > 1 else (0, 0)
+@kernel
+def _select(
+    topic_total: np.ndarray, assignments: np.ndarray, by_words: bool, words: np.ndarray
+) -> tuple[bool, int, int, tuple[int, int]]:
+    """By words: two different tokens, whose topics say which move it is. Else a split or a merge, with equal chance
+    even where it is impossible; of any topic, or any ordered pair."""
+    if by_words:
+        if len(assignments) < 2:
+            return True, -1, -1, (-1, -1)
+        seeds = _two(len(assignments), words)
+        first, second = int(assignments[seeds[0]]), int(assignments[seeds[1]])
+        return first == second, first, second, seeds
+    split, active = uniform(words) < 0.5, np.flatnonzero(topic_total)
+    if len(active) == 1:
+        first = active[0] if split and topic_total[active[0]] > 1 else -1
+        return split, first, first, (-1, -1)
+    pair = _two(len(active), words)
+    first, second = active[pair[0]], active[pair[1]]
     if split:
-        return split, Selection(active[first], active[first]) if state.topic_total[active[first]] > 1 else None
-    return split, Selection(active[first], active[second]) if len(active) > 1 else None
+        first = first if topic_total[first] > 1 else -1
+        second = first
+    return split, first, second, (-1, -1)
 
 
-def _select_words(state: HdpState, rng: np.random.Generator) -> tuple[bool, Selection | None]:
-    """Two different tokens; their topics say which move it is."""
-    if len(state.assignments) < 2:
-        return True, None
-    seeds = _two(len(state.assignments), rng)
-    first, second = state.assignments[list(seeds)]
-    return bool(first == second), Selection(first, second, seeds)
-
-
-def _two(size: int, rng: np.random.Generator) -> tuple[int, int]:
+@kernel
+def _two(size: int, words: np.ndarray) -> tuple[int, int]:
     """Two different numbers of 0 .. size - 1, in random order."""
-    first, second = int(rng.integers(size)), int(rng.integers(size - 1))
+    first, second = int(uniform(words) * size), int(uniform(words) * (size - 1))
     return first, second + (second >= first)
 
 
@@ -155,109 +185,162 @@ def log_selection(halves: Halves, topics: int, choice: str) -> float:
 # -- the halves -------------------------------------------------------------------------------------
 
 
-def _halves(state: HdpState, selection: Selection, split: bool, rng: np.random.Generator) -> Halves:
-    """Place the tokens in random order: by drawing (a split), or where they are (a merge)."""
-    first, second, seeds = selection
+def _halves(state: HdpState, selection: Selection, words: np.ndarray, least: float = -math.inf) -> Halves:
+    """Place the tokens in random order: by drawing (a split), or where they are (a merge); see `place`."""
+    split, first, second, seeds = selection
     size = state.topic_total[first] + (0 if split else state.topic_total[second])
-    tokens = _members(state.assignments, first, second, size)
-    if seeds is not None:
-        places = np.searchsorted(tokens, seeds)
-    elif split:
-        places = np.array(_two(len(tokens), rng))
-    else:
-        parts = [np.flatnonzero(state.assignments[tokens] == topic) for topic in (first, second)]
-        places = np.array([part[rng.integers(len(part))] for part in parts])
-    _shuffle(tokens, places[0], places[1], new_words(rng))
-    side = np.zeros(len(tokens), np.int8) if split else (state.assignments[tokens] == second).astype(np.int8)
-    side[:2] = 0, 1
+    tokens, side = _members(state.assignments, first, second, size, seeds, words)
     prior = state.alpha[first] / 2 if split else (state.alpha[first] + state.alpha[second]) / 2
-    return place(state, tokens, side, prior, rng if split else None)
+    return place(state, tokens, side, prior, words if split else None, least)
 
 
 @kernel
-def _members(assignments: np.ndarray, first: int, second: int, size: int) -> np.ndarray:
-    """The tokens of two topics, which may be the same; `size` of them."""
+def _members(
+    assignments: np.ndarray, first: int, second: int, size: int, seeds: tuple[int, int], words: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The tokens of two topics, which may be the same, and which of them each has; two seeds in front, the others in
+    random order."""
     tokens, found = np.empty(size + 1, np.int64), 0
     for i in range(len(assignments)):
         tokens[found] = i  # without a branch: most tokens are overwritten by the next
         found += (assignments[i] == first) | (assignments[i] == second)
-    return tokens[:size]
+    tokens, side = tokens[:size], np.zeros(size, np.int8)
+    if seeds[0] >= 0:
+        places = int(np.searchsorted(tokens, seeds[0])), int(np.searchsorted(tokens, seeds[1]))
+    elif first == second:
+        places = _two(size, words)
+    else:
+        places = (_one_of(tokens, assignments, first, words), _one_of(tokens, assignments, second, words))
+    tokens[0], tokens[places[0]] = tokens[places[0]], tokens[0]
+    other = places[0] if places[1] == 0 else places[1]  # where it is now
+    tokens[1], tokens[other] = tokens[other], tokens[1]
+    for i in range(size - 1, 2, -1):
+        j = 2 + int(uniform(words) * (i - 1))
+        tokens[i], tokens[j] = tokens[j], tokens[i]
+    if first != second:
+        for i in range(size):
+            side[i] = assignments[tokens[i]] == second
+    side[0], side[1] = 0, 1
+    return tokens, side
 
 
 @kernel
-def _shuffle(tokens: np.ndarray, first: int, second: int, words: np.ndarray) -> None:
-    """Bring these two to the front, and the others behind them into random order."""
-    tokens[0], tokens[first] = tokens[first], tokens[0]
-    second = first if second == 0 else second
-    tokens[1], tokens[second] = tokens[second], tokens[1]
-    for i in range(len(tokens) - 1, 2, -1):
-        j = 2 + int(uniform(words) * (i - 1))
-        tokens[i], tokens[j] = tokens[j], tokens[i]
+def _one_of(tokens: np.ndarray, assignments: np.ndarray, topic: int, words: np.ndarray) -> int:
+    """The place of one that has this topic: any is tried until one does."""
+    while True:
+        place = int(uniform(words) * len(tokens))
+        if assignments[tokens[place]] == topic:
+            return place
 
 
 def place(
-    state: HdpState, tokens: np.ndarray, side: np.ndarray, prior: float, rng: np.random.Generator | None
+    state: HdpState,
+    tokens: np.ndarray,
+    side: np.ndarray,
+    prior: float,
+    words: np.ndarray | None,
+    least: float = -math.inf,
 ) -> Halves:
-    """Place tokens[2:] one after the other: drawn into `side`, or without a generator as `side` says."""
-    in_document = np.zeros((len(state.document_topic), 2), np.int32)
-    in_term = np.zeros((len(state.term_topic), 2), np.int32)
-    total = np.zeros(2, np.int64)
-    words = NO_WORDS if rng is None else new_words(rng)
-    documents, terms = unsigned(state.documents, state.terms)
-    data = (documents, terms, float(prior), state.eta, state.total_eta)
-    log_allocation = _allocate(tokens, side, rng is not None, *data, in_document, in_term, total, words)
-    return Halves(tokens, side, in_document, in_term, total, log_allocation)
+    """Place tokens[2:] one after the other: drawn into `side`, or without `words` as `side` says.
+
+    It stops where the log of the probability falls below `least`: then only that it does is known.
+    """
+    sizes = len(state.document_topic), len(state.term_topic)
+    weights = float(prior), state.eta, state.total_eta
+    drawn, words = words is not None, NO_WORDS if words is None else words
+    return Halves(
+        tokens, side, *_place(tokens, side, state.documents, state.terms, *sizes, *weights, drawn, words, least)
+    )
+
+
+@kernel
+def _place(
+    tokens: np.ndarray,
+    side: np.ndarray,
+    documents: np.ndarray,
+    terms: np.ndarray,
+    document_count: int,
+    term_count: int,
+    prior: float,
+    eta: float,
+    total_eta: float,
+    drawn: bool,
+    words: np.ndarray,
+    least: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float], float]:
+    """What `Halves` have beside tokens and sides. Counts are kept for the documents that matter: they fit a cache."""
+    row_of, row = np.full(document_count, -1, np.int32), np.empty(len(tokens), np.uint32)
+    term, found, count = np.empty(len(tokens), np.uint32), np.empty(len(tokens), np.int64), 0
+    for i in range(len(tokens)):
+        d, term[i] = documents[tokens[i]], terms[tokens[i]]
+        if row_of[d] < 0:
+            row_of[d] = count
+            found[count] = d
+            count += 1
+        row[i] = row_of[d]
+    in_document, in_term = np.zeros((count, 2), np.int32), np.zeros((term_count, 2), np.int32)
+    log_q = _allocate(side, row, term, in_document, in_term, prior, eta, total_eta, drawn, words, least)
+    ones = side.sum()
+    total, tables = np.array([len(side) - ones, ones]), tables_expected(in_document, prior)
+    return found[:count], in_document, in_term, total, tables, log_q
 
 
 @kernel
 def _allocate(
-    tokens: np.ndarray,
     side: np.ndarray,
-    drawn: bool,
-    documents: np.ndarray,
-    terms: np.ndarray,
+    row: np.ndarray,
+    term: np.ndarray,
+    in_document: np.ndarray,
+    in_term: np.ndarray,
     prior: float,
     eta: float,
     total_eta: float,
-    in_document: np.ndarray,
-    in_term: np.ndarray,
-    total: np.ndarray,
+    drawn: bool,
     words: np.ndarray,
+    least: float,
 ) -> float:
     """Sequential allocation (Dahl 2005); returns its log probability. The two seeds go where `side` has them."""
-    log_q, product = 0.0, 1.0  # its log is taken only before it underflows
-    for i in range(len(tokens)):
-        d, v = documents[tokens[i]], terms[tokens[i]]
-        s = side[i]
+    log_q, product = 0.0, 1.0  # its log is taken now and then
+    total_zero, total_one = total_eta, total_eta
+    for i in range(len(side)):
+        d, v, s = row[i], term[i], side[i]
         if i >= 2:
-            zero = (in_document[d, 0] + prior) * (in_term[v, 0] + eta) * (total[1] + total_eta)
-            one = (in_document[d, 1] + prior) * (in_term[v, 1] + eta) * (total[0] + total_eta)
+            zero = (in_document[d, 0] + prior) * (in_term[v, 0] + eta) * total_one
+            one = (in_document[d, 1] + prior) * (in_term[v, 1] + eta) * total_zero
             if drawn:
                 s = np.int8(uniform(words) * (zero + one) >= zero)
                 side[i] = s
             product *= (one if s == 1 else zero) / (zero + one)
-            if product < 1e-100:
+            if product < 1e-10:
                 log_q += math.log(product)
                 product = 1.0
+                if log_q < least:
+                    return log_q
         in_document[d, s] += 1
         in_term[v, s] += 1
-        total[s] += 1
+        if s == 1:
+            total_one += 1.0
+        else:
+            total_zero += 1.0
     return log_q + math.log(product)
 
 
-def tables_expected(halves: Halves, prior: float) -> tuple[float, float]:
-    """The expected number of tables of each half, with weight `prior`: the proportion is a Beta of them."""
-    zero, one = _tables_expected(halves.in_document, float(prior))
-    return float(zero), float(one)
+@kernel
+def tables_expected(in_document: np.ndarray, prior: float) -> tuple[float, float]:
+    """The expected number of tables of each half, with weight `prior`."""
+    zero, one = 0.0, 0.0
+    for d in range(len(in_document)):
+        zero += _tables(in_document[d, 0], prior)
+        one += _tables(in_document[d, 1], prior)
+    return zero, one
 
 
 @kernel
-def _tables_expected(in_document: np.ndarray, prior: float) -> np.ndarray:
-    tables = np.zeros(2)
-    for d in range(len(in_document)):
-        for s in range(2):
-            for i in range(in_document[d, s]):
-                tables[s] += prior / (prior + i)
+def _tables(count: int, prior: float) -> float:
+    """sum over i < count of prior / (prior + i): the first is 1."""
+    tables = 1.0 if count > 0 else 0.0
+    for i in range(1, count):
+        tables += prior / (prior + i)
     return tables
 
 
@@ -274,7 +357,7 @@ def split_log_ratio(state: HdpState, halves: Halves, whole: float, share: float,
     log_target = _log_counts_ratio(halves.in_document, halves.in_term, halves.total, *parts, state.eta, state.total_eta)
     log_target += math.log(state.gamma) - log_beta - math.log(share) - math.log1p(-share)  # gamma^K prod 1 / beta_k
     log_jacobian = log_beta  # d(beta_1, beta_2) = beta_k d(beta_k, share)
-    log_proposal = halves.log_allocation + _log_beta_density(share, *tables_expected(halves, whole / 2))
+    log_proposal = halves.log_allocation + _log_beta_density(share, *halves.tables)
     return log_target + log_jacobian - log_proposal + log_selection(halves, topics, choice)
 
 
@@ -284,22 +367,26 @@ def _log_beta_density(x: float, a: float, b: float) -> float:
 
 
 @kernel
-def _log_rising_ratio(first: float, zero: int, second: float, one: int, whole: float) -> float:
-    """log of rising(first, zero) rising(second, one) / rising(whole, zero + one)."""
-    if zero + one <= SHORT:
-        return math.log(rising(first, zero) * rising(second, one) / rising(whole, zero + one))
-    return log_rising(first, zero) + log_rising(second, one) - log_rising(whole, zero + one)
+def _log_rising_ratios(counts: np.ndarray, first: float, second: float, whole: float) -> float:
+    """The sum over rows of log of rising(first, zero) rising(second, one) / rising(whole, zero + one)."""
+    total, product = 0.0, 1.0  # the log of the product is taken only before it leaves the range of doubles
+    for i in range(len(counts)):
+        zero, one = counts[i]
+        if zero + one > SHORT:
+            total += log_rising(first, zero) + log_rising(second, one) - log_rising(whole, zero + one)
+        elif zero + one > 0:
+            product *= rising(first, zero) * rising(second, one) / rising(whole, zero + one)
+            if not 1e-100 < product < 1e100:
+                total += math.log(product)
+                product = 1.0
+    return total + math.log(product)
 
 
 @kernel
 def _log_words_ratio(in_term: np.ndarray, total: np.ndarray, eta: float, total_eta: float) -> float:
     """log of p(w | split) / p(w | one topic)."""
-    result = -_log_rising_ratio(total_eta, total[0], total_eta, total[1], total_eta)
-    for v in range(len(in_term)):
-        zero, one = in_term[v]
-        if zero > 0 and one > 0:  # else it is the same topic's count
-            result += _log_rising_ratio(eta, zero, eta, one, eta)
-    return result
+    of_totals = log_rising(total_eta, total[0]) + log_rising(total_eta, total[1])
+    return _log_rising_ratios(in_term, eta, eta, eta) + log_rising(total_eta, total[0] + total[1]) - of_totals
 
 
 @kernel
@@ -313,25 +400,21 @@ def _log_counts_ratio(
     total_eta: float,
 ) -> float:
     """log of p(w, z | split) / p(w, z | one topic), with weights a beta of `first`, `second` and their sum."""
-    result = _log_words_ratio(in_term, total, eta, total_eta)
-    for d in range(len(in_document)):
-        zero, one = in_document[d]
-        if zero + one > 0:
-            result += _log_rising_ratio(first, zero, second, one, first + second)
-    return result
+    of_documents = _log_rising_ratios(in_document, first, second, first + second)
+    return _log_words_ratio(in_term, total, eta, total_eta) + of_documents
 
 
-def _paper_move(state: HdpState, selection: Selection, split: bool, rng: np.random.Generator) -> Move:
+def _paper_move(state: HdpState, selection: Selection, words: np.ndarray, rng: np.random.Generator) -> Move:
     """The paper's rule: make the move, redraw all of beta, and go back if it is rejected."""
-    halves = _halves(state, selection, split, rng)
+    split, halves = selection.split, _halves(state, selection, words)
     before = log_documents(state), state.alpha.copy(), state.alpha_new.copy()
-    label = _make(state, selection, halves, split, 0.5)
+    label = _make(state, selection, halves, 0.5)
     draw_weights(state, rng)
     log_words = _log_words_ratio(halves.in_term, halves.total, state.eta, state.total_eta)
     log_ratio = log_documents(state) - before[0] + (log_words - halves.log_allocation) * (1 if split else -1)
-    accepted = bool(np.log1p(-rng.random()) < log_ratio)
+    accepted = math.log1p(-rng.random()) < log_ratio
     if not accepted:
-        _make(state, Selection(selection.first, label), halves, not split, 0.5)
+        _make(state, selection._replace(split=not split, second=label), halves, 0.5)
         state.alpha[:], state.alpha_new[:] = before[1:]
     return Move(split, accepted, log_ratio)
 
@@ -339,20 +422,24 @@ def _paper_move(state: HdpState, selection: Selection, split: bool, rng: np.rand
 # -- making a move ----------------------------------------------------------------------------------
 
 
-def _make(state: HdpState, selection: Selection, halves: Halves, split: bool, share: float) -> int:
+def _make(state: HdpState, selection: Selection, halves: Halves, share: float) -> int:
     """Split a topic, giving `share` of its weight to the first half, or merge two; returns the second half's label."""
-    first, second = selection.first, selection.second
-    of_halves = (halves.in_document, halves.in_term, halves.total)
+    split, first, second, _ = selection
     if split:
         if second == first:
             second = int(np.flatnonzero(state.topic_total == 0)[0])
         whole = state.alpha[first]
         state.alpha[first], state.alpha[second] = whole * share, whole * (1 - share)
-        counts: list[tuple[Any, Any]] = [(half[..., 0], half[..., 1]) for half in of_halves]
     else:
         state.alpha[first], state.alpha[second] = state.alpha[first] + state.alpha[second], 0.0
-        counts = [(half.sum(axis=-1), 0) for half in of_halves]
-    for array, (zero, one) in zip((state.document_topic, state.term_topic, state.topic_total), counts, strict=True):
-        array[..., first], array[..., second] = zero, one
+    pair = [first, second]
+    state.document_topic[halves.documents[:, None], pair] = _after(halves.in_document, split)
+    state.term_topic[:, pair] = _after(halves.in_term, split)
+    state.topic_total[pair] = _after(halves.total, split)
     state.assignments[halves.tokens[halves.side == 1]] = second if split else first
     return second
+
+
+def _after(halves: np.ndarray, split: bool) -> np.ndarray:
+    """Counts of both topics after a split, or after a merge: all in the first."""
+    return halves if split else halves.sum(axis=-1, keepdims=True) * np.array([1, 0])

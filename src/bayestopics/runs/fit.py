@@ -16,15 +16,14 @@ from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.jit import CACHE
 from bayestopics.lda import sampler as sampler_by_name
-from bayestopics.lda.density import topic_term_mean
-from bayestopics.lda.state import Prior, State
+from bayestopics.lda.state import Prior
 from bayestopics.problems import InputError
 from bayestopics.runs.chain import Chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch, describe, write
+from bayestopics.runs.topics import top_words, topic_shares, topics_table
 from bayestopics.runs.workers import run_chains
 
-TOP_WORDS = 10
 TOPICS_OF = "chain 0, last sweep"
 LARGEST_RHAT = 1.01  # Vehtari et al. 2021
 
@@ -87,7 +86,7 @@ def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any
         "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
         "rhat": rhat,
         "effective_sample_size": effective,
-        "topics": top_words(corpus, chains[0].state),
+        "topics": top_words(corpus, chains[0].state.term_topic),
         "topics_of": TOPICS_OF,
         "warnings": doubts,
     }
@@ -111,35 +110,6 @@ def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
     return rhat, float(arviz.ess(log_joint))
 
 
-def top_words(corpus: Corpus, state: State) -> list[dict[str, Any]]:
-    """The topics of one state, largest first: share of the tokens and most probable words."""
-    beta = topic_term_mean(state)
-    share = state.topic_total / state.topic_total.sum()
-    best = np.argsort(-beta, axis=1, kind="stable")[:, :TOP_WORDS]
-    return [
-        {
-            "topic": int(t),
-            "share": float(share[t]),
-            "words": [corpus.vocabulary[v] for v in best[t] if state.term_topic[v, t] > 0],
-        }
-        for t in np.argsort(-share, kind="stable")
-    ]
-
-
-def topics_table(corpus: Corpus, state: State) -> pd.DataFrame:
-    """E[beta | z] in long form: topic, term, probability (the terms that occur in the topic), sorted."""
-    beta = topic_term_mean(state)
-    terms, topics = np.nonzero(state.term_topic)
-    table = pd.DataFrame(
-        {"topic": topics, "term": np.array(corpus.vocabulary)[terms], "probability": beta[topics, terms]}
-    )
-    return table.sort_values(["topic", "probability", "term"], ascending=[True, False, True], ignore_index=True)
-
-
-def topic_shares(state: State) -> pd.DataFrame:
-    return pd.DataFrame({"topic": np.arange(state.topics), "share": state.topic_total / state.topic_total.sum()})
-
-
 def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any], watch: Stopwatch) -> Record:
     traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
     timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
@@ -156,8 +126,8 @@ def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any
         tables={
             "trace": pd.concat(traces, ignore_index=True),
             "timing": pd.concat(timings, ignore_index=True),
-            "topics": topics_table(corpus, chains[0].state),
-            "shares": topic_shares(chains[0].state),
+            "topics": topics_table(corpus, chains[0].state.term_topic, run.params["eta"]),
+            "shares": topic_shares(chains[0].state.term_topic),
         },
         arrays={"assignments": np.array([chain.state.assignments for chain in chains])},
         volatile=watch.volatile(

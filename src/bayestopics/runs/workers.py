@@ -20,8 +20,6 @@ from bayestopics.runs.record import Run
 
 REFRESH = 0.2  # seconds between two looks at the workers' progress
 
-Finished = tuple[Any, ...]  # what a worker sends back: assignments, rows, seconds, resumed
-
 
 def run_chains(corpus: Corpus, runs: Sequence[Run], checkpoints: Sequence[Checkpoint], workers: int) -> list[Chain]:
     """One chain a run, at most `workers` of them at a time."""
@@ -29,7 +27,7 @@ def run_chains(corpus: Corpus, runs: Sequence[Run], checkpoints: Sequence[Checkp
     jobs = list(zip(runs, checkpoints, strict=True))
     if workers == 1:
         return [_run(corpus, *job) for job in jobs]
-    finished = _in_processes(corpus, jobs, workers)
+    finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, runs)), workers)
     return [_chain(corpus, run, *result) for run, result in zip(runs, finished, strict=True)]
 
 
@@ -61,25 +59,43 @@ def _chain(corpus: Corpus, run: Run, assignments: Any, rows: Any, seconds: Any, 
     return Chain(state, rows, seconds, resumed)
 
 
-def _in_processes(corpus: Corpus, jobs: Sequence[tuple[Run, Checkpoint]], workers: int) -> list[Finished]:
-    done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # sweeps of each chain, in shared memory
-    lean = replace(corpus)  # without the counts that it has cached
-    with processes.pool(workers, done) as submit:
-        futures = [submit(_run_in_worker, number, lean, *job) for number, job in enumerate(jobs)]
-        _watch(futures, done, sum(_sweeps(run) for run, _ in jobs))
-        return [future.result() for future in futures]
-
-
-def _run_in_worker(done: Any, number: int, corpus: Corpus, run: Run, checkpoint: Checkpoint) -> Finished:
-    read_only = replace(corpus)  # pickling forgets it, and the kernels are compiled for read-only tokens
-    chain = _run(read_only, run, checkpoint, progress=partial(done.__setitem__, number))
+def _finished(corpus: Corpus, run: Run, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
+    chain = _run(corpus, run, checkpoint, progress)
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed
 
 
-def _watch(futures: list[Future], done: Any, sweeps: int) -> None:
+# -- for any kind of chain -------------------------------------------------------------------------
+
+
+def in_processes(
+    job: Callable[..., Any],
+    corpus: Corpus,
+    jobs: Sequence[tuple[Any, ...]],
+    steps: int,
+    workers: int,
+    unit: str = "sweep",
+) -> list[Any]:
+    """job(corpus, *arguments, progress=...) for each tuple of arguments, at most `workers` at a time.
+
+    `progress` is to be told how many steps are done, of `steps` in all jobs together.
+    """
+    done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # steps of each, in shared memory
+    lean = replace(corpus)  # without the counts that it has cached
+    with processes.pool(workers, done) as submit:
+        futures = [submit(_in_worker, number, job, lean, *arguments) for number, arguments in enumerate(jobs)]
+        _watch(futures, done, steps, unit)
+        return [future.result() for future in futures]
+
+
+def _in_worker(done: Any, number: int, job: Callable[..., Any], corpus: Corpus, *arguments: Any) -> Any:
+    read_only = replace(corpus)  # pickling forgets it, and the kernels are compiled for read-only tokens
+    return job(read_only, *arguments, progress=partial(done.__setitem__, number))
+
+
+def _watch(futures: list[Future], done: Any, steps: int, unit: str) -> None:
     """One progress bar over all chains, until they are finished or one has failed."""
     waiting = set(futures)
-    with tqdm(desc=f"{len(futures)} chains", unit="sweep", total=sweeps, disable=None) as bar:
+    with tqdm(desc=f"{len(futures)} chains", unit=unit, total=steps, disable=None) as bar:
         while waiting:
             finished, waiting = wait(waiting, timeout=REFRESH, return_when=FIRST_EXCEPTION)
             bar.update(sum(done) - bar.n)

@@ -13,8 +13,8 @@ from bayestopics.lda.state import Prior
 from bayestopics.predict.completion import Completion, split
 from bayestopics.runs.chain import Perplexity, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.fit import topic_shares, topics_table
 from bayestopics.runs.record import Record, Run, Stopwatch
+from bayestopics.runs.topics import topic_shares, topics_table
 from bayestopics.seeds import generator
 
 FEW_EFFECTIVE_DRAWS = 20
@@ -64,8 +64,8 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
         tables={
             "trace": trace,
             "timing": chain.timing(),
-            "topics": topics_table(training, chain.state),
-            "shares": topic_shares(chain.state),
+            "topics": topics_table(training, chain.state.term_topic, params["eta"]),
+            "shares": topic_shares(chain.state.term_topic),
         },
         volatile=watch.volatile(
             sampling_seconds=seconds,

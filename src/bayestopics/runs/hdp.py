@@ -1,0 +1,294 @@
+"""`hdp`: chains of a sampler, or streams of a variational method, summed up and kept as a record.
+
+Samplers give the posterior of K, the number of topics in use; a variational method one number a stream, that of the
+components in use at the end.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.code import code_hash
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import mcse
+from bayestopics.jit import CACHE
+from bayestopics.nonparametric.compute import LEARNERS, STARTS, Outcome, Task, learn, sample, split, warm
+from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut
+from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
+from bayestopics.nonparametric.stream import Learner
+from bayestopics.problems import InputError
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.fit import LARGEST_RHAT, convergence
+from bayestopics.runs.record import Record, Run, Stopwatch, describe, read, write
+from bayestopics.runs.topics import top_words, topic_shares, topics_table
+from bayestopics.runs.workers import in_processes
+
+SHORTEST_HALF = 16  # sweeps, for a standard error that means something
+DRIFT = 3.0  # standard errors between the halves of a chain
+FEW = 0.5  # the share of the largest estimate in a document's mean, beyond which that is worth little
+
+
+def hdp(
+    corpus: Corpus,
+    *,
+    seed: int = 0,
+    chains: int = 1,
+    workers: int = 1,
+    out: Path | str | None = None,
+    checkpoint_seconds: float = 30.0,
+    **options: Any,
+) -> dict[str, Any]:
+    """{"topics": {K: probability}, "mode", "acceptance_rate", "heldout_per_word", "seconds", "warnings", ...}.
+
+    The options are the fields of `Task`: hdp(corpus, method="split-merge", heldout=0.1). With `out` a run record is
+    kept there; `workers` are as in `fit`.
+
+    `topics` is the share of the kept sweeps of all chains with K topics; of a variational method, the share of its
+    streams that end with K components that hold a document (DP mixture) or a token (HDP). Chains of a sampler start
+    with 1, 20, 5, 60, 1, ... topics: `chains` has the answer of each, and R-hat says whether they agree.
+    `acceptance_rate` is that of all split-merge moves of the kept sweeps, `seconds` those of the sweeps or updates of
+    all chains, compilation left out, `top_words` the topics at the end of chain 0.
+
+    `heldout_per_word` is sum_d log p(x_d) / tokens over the held-out documents, each on its own:
+    - of the DP mixture, p is E_q[p(x)], exactly (`dp_mixture.collapsed`);
+    - of the HDP by a variational method, p is an unbiased estimate by 60 particles of left-to-right of p(x) at the
+      means of pi and theta (`hdp_held_out.left_to_right`); of several streams it is the mean;
+    - of the HDP by a sampler, p is the mean over 20 states a chain (or all, if fewer are kept), evenly spaced and the
+      last one among them, of unbiased estimates of p(x | z, beta), 60 particles in all: under the posterior unbiased
+      for p(x | the other documents), topics and weights integrated out (`hdp_held_out.left_to_right_of_states`).
+    The log of an unbiased estimate is too low on average, the more so the larger `heldout_standard_error` is; that is
+    from the scatter of the estimates of each document, as if they were independent, and 0 for the DP mixture.
+    """
+    task = Task(**options)
+    if chains < 1 or workers < 1:
+        raise InputError(f"nothing to do with {chains} chains and {workers} workers")
+    training, held_out = split(corpus, task.heldout)
+    params = {**asdict(task), "sweeps": task.work, "chains": chains}
+    run = Run("hdp", "own", f"{task.model}/{task.method}", params, seed, **describe(corpus), code=code_hash(__name__))
+    watch = Stopwatch()
+    parts = [replace(run, name=f"{run.name}/chain-{number}") for number in range(chains)]
+    checkpoints = [Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds) for part in parts]
+    finished = _run_all(corpus, task, parts, checkpoints, workers)
+    result = _summary(corpus, training, held_out, task, finished)
+    if out is not None:
+        write(_record(run, training, task, finished, result, watch), Path(out))
+    for checkpoint in checkpoints:
+        checkpoint.remove()
+    return result
+
+
+# -- running -------------------------------------------------------------------------------------------
+
+
+def _run_all(
+    corpus: Corpus, task: Task, runs: Sequence[Run], checkpoints: Sequence[Checkpoint], workers: int
+) -> list[Outcome]:
+    jobs = [(task, number, *pair) for number, pair in enumerate(zip(runs, checkpoints, strict=True))]
+    workers = min(workers, len(jobs))
+    if workers == 1:
+        return [_job(corpus, *job) for job in jobs]
+    documents = split(corpus, task.heldout)[0].document_count
+    steps = task.burn_in + task.work if task.sampled else task.work * -(-documents // task.batch_size)
+    return in_processes(_job, corpus, jobs, steps * len(jobs), workers, "sweep" if task.sampled else "update")
+
+
+def _job(
+    corpus: Corpus,
+    task: Task,
+    number: int,
+    run: Run,
+    checkpoint: Checkpoint,
+    progress: Callable[[int], None] | None = None,
+) -> Outcome:
+    warm(task)
+    return (sample if task.sampled else learn)(corpus, task, number, run.generator, checkpoint, progress)
+
+
+# -- what is said about it -----------------------------------------------------------------------------
+
+
+def _summary(
+    corpus: Corpus, training: Corpus, held_out: Corpus | None, task: Task, finished: list[Outcome]
+) -> dict[str, Any]:
+    kept = [pd.DataFrame(one.rows)[task.burn_in if task.sampled else -1 :] for one in finished]
+    topics = np.array([rows["topics"] for rows in kept])
+    rhats, doubts = _agreement(topics, kept) if task.sampled else ((None, None), _streams_agree(topics, task))
+    numbers, counts = np.unique(topics, return_counts=True)
+    if task.sampled:
+        moves = pd.concat(kept)[["splits", "merges", "splits_accepted", "merges_accepted"]].sum()
+        proposed, accepted = moves.iloc[:2].sum(), moves.iloc[2:].sum()
+    else:
+        proposed = accepted = 0
+    per_word, error, more = _held_out(held_out, task, finished)
+    return {
+        "topics": shares_of(topics),
+        "mode": int(numbers[np.argmax(counts)]),
+        "acceptance_rate": float(accepted / proposed) if proposed else None,
+        "rhat_topics": rhats[0],
+        "rhat_log_joint": rhats[1],
+        "chains": [
+            {"start": STARTS[number % len(STARTS)] if task.sampled else None, "topics": shares_of(one)}
+            for number, one in enumerate(topics)
+        ],
+        "heldout_per_word": per_word,
+        "heldout_standard_error": error,
+        "seconds": float(sum(sum(one.seconds) for one in finished)),
+        "top_words": top_words(training, finished[0].counts),
+        "warnings": _doubts_of_input(corpus, task) + doubts + more,
+    }
+
+
+def shares_of(topics: np.ndarray) -> dict[int, float]:
+    numbers, counts = np.unique(topics, return_counts=True)
+    return dict(zip(numbers.tolist(), (counts / topics.size).tolist(), strict=True))
+
+
+def _agreement(topics: np.ndarray, kept: list[pd.DataFrame]) -> tuple[tuple[float | None, float | None], list[str]]:
+    """(R-hat of K, of the log joint), and what is to be said; topics: chains x kept sweeps."""
+    doubts = []
+    for number, one in enumerate(topics):
+        doubts += [f"chain {number}: {text}" if len(topics) > 1 else text for text in drift(one)]
+    if len(topics) == 1:
+        return (None, None), doubts
+    of_topics = rhat_of_topics(topics)
+    of_joint, _ = convergence(np.array([rows["log_joint"] for rows in kept]))
+    if of_topics is not None and not of_topics <= LARGEST_RHAT:
+        means = ", ".join(f"{one.mean():.1f}" for one in topics)
+        value = f"R-hat of K is {of_topics:.3f}" if np.isfinite(of_topics) else "no chain moves"
+        doubts.append(
+            f"the chains disagree about the number of topics (means {means}; {value}): "
+            "run longer, or trust none of them"
+        )
+    if of_joint is not None and of_joint > LARGEST_RHAT:
+        doubts.append(f"the chains disagree: R-hat of the log joint is {of_joint:.3f}; run longer")
+    return (of_topics, of_joint), doubts
+
+
+def rhat_of_topics(topics: np.ndarray) -> float | None:
+    """Split R-hat, without ranks, because K has few values: 1 where it is the same throughout, infinite where it is
+    constant in each half of each chain, but not the same."""
+    if topics.shape[1] < 4:
+        return None
+    half = topics.shape[1] // 2
+    if np.ptp(topics) == 0:
+        return 1.0
+    if all(np.ptp(part) == 0 for one in topics for part in (one[:half], one[-half:])):
+        return np.inf
+    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+    return float(arviz.rhat(topics, method="split"))
+
+
+def drift(topics: np.ndarray) -> list[str]:
+    """Whether K still has a direction: its means over the first and the second half of the kept sweeps."""
+    half = len(topics) // 2
+    if half < SHORTEST_HALF:
+        return [f"{len(topics)} kept sweeps are too few to tell whether the number of topics has settled"]
+    first, second = topics[:half], topics[half:]
+    apart, error = abs(second.mean() - first.mean()), float(np.hypot(mcse(first), mcse(second)))
+    if apart <= DRIFT * error:
+        return []
+    means = f"{first.mean():.2f} in the first half, {second.mean():.2f} in the second"
+    return [f"the number of topics still drifts ({means}): take a longer burn-in"]
+
+
+def _streams_agree(topics: np.ndarray, task: Task) -> list[str]:
+    if len(topics) == 1:
+        return [f"{task.method} depends on its start: another seed may end with another number of topics"]
+    if np.ptp(topics) == 0:
+        return []
+    return [f"{task.method} depends on its start: the streams end with {topics.min()} to {topics.max()} topics"]
+
+
+def _held_out(
+    held_out: Corpus | None, task: Task, finished: list[Outcome]
+) -> tuple[float | None, float | None, list[str]]:
+    """heldout_per_word, its standard error, warnings."""
+    if held_out is None:
+        return None, None, []
+    parts = [np.hstack(one.held_out) for one in finished]
+    if task.sampled:  # one posterior
+        parts = [np.hstack(parts)]
+    found = [EstimatedHeldOut(part, held_out.token_count) for part in parts]
+    per_word, repeats = float(np.mean([one.per_word for one in found])), parts[0].shape[1]
+    if task.model == "dp-mixture":
+        return per_word, 0.0, []
+    if repeats == 1:  # of a single estimate a document there is no error to be had
+        return per_word, float("nan"), []
+    share = max(one.share_of_the_largest for one in found)
+    text = f"one estimate makes up {share:.0%} of a held-out document's mean: heldout_per_word is too low"
+    error = np.sqrt(np.sum([one.standard_error**2 for one in found])) / len(found)
+    return per_word, float(error), [text] if share > FEW else []
+
+
+def _doubts_of_input(corpus: Corpus, task: Task) -> list[str]:
+    said = []
+    if corpus.empty_documents:
+        said.append(f"{corpus.empty_documents} documents are empty: they are kept, and say nothing")
+    if task.model == "dp-mixture" and task.concentration != Task.concentration:
+        said.append("a dp-mixture has no document level: the concentration is not used, gamma is")
+    if task.variant == "paper":
+        said.append("the paper's acceptance ratio leaves factors out: its law is not the posterior; exact is")
+    return said
+
+
+# -- the record ----------------------------------------------------------------------------------------
+
+
+def _record(
+    run: Run, training: Corpus, task: Task, finished: list[Outcome], result: dict[str, Any], watch: Stopwatch
+) -> Record:
+    """`posterior`: K and its share, a row a chain and K; `topics` and `shares` are of the end of chain 0; `arrays`
+    has the last state of every chain, see `last_state`."""
+    traces = [pd.DataFrame(one.rows).assign(chain=number) for number, one in enumerate(finished)]
+    timings = [pd.DataFrame({"seconds": one.seconds, "chain": number}) for number, one in enumerate(finished)]
+    posterior = [
+        {"chain": number, "topics": topics, "probability": share}
+        for number, chain in enumerate(result["chains"])
+        for topics, share in chain["topics"].items()
+    ]
+    names = ("mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word", "heldout_standard_error")
+    mean = sum(topics * share for topics, share in result["topics"].items())
+    return Record(
+        run=run,
+        metrics={"topics_mean": mean, **{name: result[name] for name in names if result[name] is not None}},
+        warnings=result["warnings"],
+        tables={
+            "trace": pd.concat(traces, ignore_index=True),
+            "timing": pd.concat(timings, ignore_index=True),
+            "posterior": pd.DataFrame(posterior),
+            "topics": topics_table(training, finished[0].counts, task.eta),
+            "shares": topic_shares(finished[0].counts),
+        },
+        arrays={f"{name}_{number}": array for number, one in enumerate(finished) for name, array in one.arrays.items()},
+        volatile=watch.volatile(seconds=result["seconds"], resumed=[one.resumed for one in finished]),
+    )
+
+
+def last_state(record: Record | Path | str, corpus: Corpus, chain: int = 0) -> HdpState | Learner:
+    """Where a chain or stream of a record ended, to go on from or to look at.
+
+    `corpus` is the one that was given to `hdp`; a state has only the documents that were not held out.
+    """
+    record = record if isinstance(record, Record) else read(Path(record))
+    run = record.run
+    if run.study != "hdp":
+        raise InputError(f"{run.study}/{run.name}: is not a record of `hdp`")
+    if corpus.fingerprint != run.fingerprint:
+        raise InputError(f"{corpus.name}: is not the corpus of this record ({run.corpus}): their fingerprints differ")
+    if not 0 <= chain < run.params["chains"]:
+        raise InputError(f"there is no chain {chain}: the record has chains 0 to {run.params['chains'] - 1}")
+    ending = f"_{chain}"
+    arrays = {name.removesuffix(ending): array for name, array in record.arrays.items() if name.endswith(ending)}
+    kind = LEARNERS.get((run.params["model"], run.params["method"]))
+    if kind is not None:
+        return kind.from_state_dict(arrays)
+    return from_arrays(split(corpus, run.params["heldout"])[0], arrays)
