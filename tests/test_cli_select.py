@@ -16,7 +16,7 @@ from test_bad_input import refused, tree
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "table", "warnings"]
+KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "agreement", "chains", "table", "warnings"]
 FILES = ["evidence.csv", "evidence.png", "index.html", "select.json", "surface.png", "topics.csv"]
 SHORT = ["--sweeps", 100, "--steps", 20, "--workers", 1]
 

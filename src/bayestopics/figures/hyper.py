@@ -234,10 +234,10 @@ def _near(surface: Record, ends: pd.DataFrame) -> list[np.ndarray]:
 
 
 def _every(surface: Record, ends: pd.DataFrame) -> list[np.ndarray]:
-    """What a whole panel shows, as logs: all estimates, and as much of the region as is not near zero."""
+    """What a whole panel shows, as logs: all estimates, and the region."""
     points = np.vstack([ends[["alpha", "eta"]], surface.tables["chains"][["alpha", "eta"]]])
     region = ellipse_of(surface, "region")
-    return [np.log(points)] + ([] if region is None else [np.log(np.maximum(region.outline(), points.min(axis=0) / 2))])
+    return [np.log(points)] + ([] if region is None else [np.log(region.outline())])
 
 
 def _whole_and_zoomed(whole: Axes, zoomed: Axes, surface: Record, ends: pd.DataFrame) -> None:

@@ -7,7 +7,7 @@ way to place the grid is `hyper.iterative_grid`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -51,14 +51,14 @@ class Found:
     warnings: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """What `bayestopics hyper` prints."""
+        """What `bayestopics hyper` prints of one chain."""
         regions = {"ellipse": self.best.ellipse, "region": self.best.region}
         chain = self.chains[0]
         grid = chain.grid
         return {
             "alpha": self.best.alpha,
             "eta": self.best.eta,
-            **{name: None if one is None else asdict(one) for name, one in regions.items()},
+            **{name: None if one is None else one.summary() for name, one in regions.items()},
             "grid": {"alpha": list(grid.ends[0]), "eta": list(grid.ends[1]), "shape": list(grid.shape)},
             "uniformity": chain.uniformity,
             "round_trips": chain.round_trips,
@@ -166,7 +166,7 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
         where = "at the end of its range: give a wider one" if limited else "on the edge of the grid, wherever that was"
         said.append(f"the best h is {where}; it may be anywhere beyond")
     if found.batches_on_edge > 0.05:
-        said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: the ellipse is too small")
+        said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: its ellipse is too small")
     if chain.moved < HARDLY:
         said.append(
             f"the chain hardly moves on the grid ({chain.moved:.1%} of the sweeps): narrow the range, or the grid"
@@ -174,7 +174,7 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     if chain.round_trips < TOO_FEW_TRIPS:
         said.append(f"only {chain.round_trips} round trips over the grid: take more sweeps")
     if found.batch_correlation > CORRELATED:
-        said.append(f"batches are correlated ({found.batch_correlation:.2f}): the ellipse is too small")
+        said.append(f"batches are correlated ({found.batch_correlation:.2f}): its ellipse is too small")
     if chain.uniformity < MISSED:
         said.append(f"a point of the grid that matters has {chain.uniformity:.0%} of an equal share of the visits")
     return said

@@ -66,7 +66,7 @@ def _in_processes(corpus: Corpus, jobs: Sequence[tuple[Run, Checkpoint]], worker
     lean = replace(corpus)  # without the counts that it has cached
     with processes.pool(workers, done) as submit:
         futures = [submit(_run_in_worker, number, lean, *job) for number, job in enumerate(jobs)]
-        _watch(futures, done, sum(_sweeps(run) for run, _ in jobs))
+        watch(futures, done, sum(_sweeps(run) for run, _ in jobs))
         return [future.result() for future in futures]
 
 
@@ -76,8 +76,8 @@ def _run_in_worker(done: Any, number: int, corpus: Corpus, run: Run, checkpoint:
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed
 
 
-def _watch(futures: list[Future], done: Any, sweeps: int) -> None:
-    """One progress bar over all chains, until they are finished or one has failed."""
+def watch(futures: list[Future], done: Any, sweeps: int) -> None:
+    """One progress bar over all chains, until they are finished or one has failed; `done` are the sweeps of each."""
     waiting = set(futures)
     with tqdm(desc=f"{len(futures)} chains", unit="sweep", total=sweeps, disable=None) as bar:
         while waiting:
