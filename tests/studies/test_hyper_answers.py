@@ -239,6 +239,14 @@ def test_h4_wants_the_truth_and_small_errors():
     assert verdict("H4", *four(mcse=0.5)) == "partly"
     assert verdict("H4", *four(1.6, mcse=0.5)) == "not reproduced"
     assert verdict("H4", *four(on_edge=True)) == "not comparable"
+    flat = four()
+    flat[3].metrics["on_edge"] = 1.0
+    plateau = flat[3].tables["surface"]
+    plateau["log_m"] = 1e-3 * plateau["alpha"] - np.square(np.log(plateau["eta"] / 4.4)) / 0.02
+    plateau["error"] = 0.02
+    unknown = ask("H4", *flat)
+    assert "lda-8-high-high does not identify alpha: log M-hat changes by 0.0027 nats" in unknown.ours
+    assert unknown.verdict == "partly"  # it is on the edge, and that is no fault of the chain
     with pytest.raises(MissingRecords) as missing:
         ask("H4", *four()[:2])
     assert missing.value.names == ["lda-8-low-high", "lda-8-high-high"]

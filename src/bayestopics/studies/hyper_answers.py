@@ -28,7 +28,7 @@ from bayestopics.figures.hyper_tables import (
     times_table,
     with_functionals,
 )
-from bayestopics.hyper.search import TOO_FEW_TRIPS
+from bayestopics.hyper.search import FLAT, TOO_FEW_TRIPS
 from bayestopics.runs.record import Record
 
 LARGE = "lda-50-large"
@@ -167,24 +167,42 @@ def claim_h3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
 def claim_h4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     """H4: two parts. Each of the eight numbers is within a factor of 1.35 of the truth (the paper's furthest: 1.32).
     The standard error of M-hat is below a tenth of M-hat's largest value at every h. The corpora are our own draws of
-    the same law: the paper's estimates are shown, not judged. Not comparable if a best h is on the edge of its grid or
-    a chain made too few round trips."""
-    found, said, off, errors, covered = _all(records, "surface", FIGURE_7), [], [], [], 0
+    the same law: the paper's estimates are shown, not judged. Where log M-hat changes by less than 0.5 nats over all
+    alpha (or eta) of a grid, the corpus does not identify it: that is said, and counts as off. Else not comparable if a
+    best h is on the edge of its grid or a chain made too few round trips."""
+    found, said, off, errors, covered, identified = _all(records, "surface", FIGURE_7), [], [], [], 0, []
     for corpus, record in found.items():
         truth, region, surface = record.run.params["truth"], ellipse_of(record, "region"), record.tables["surface"]
         off.append(float(np.abs(np.log(best_of(record) / truth)).max()))
         errors.append(float((surface["error"] * np.exp(surface["log_m"])).max()))
         covered += region is not None and region.covers(np.array(truth))
         said.append(f"{_with_error(record)}, truth {_h(truth)}, paper {_h(numbers['estimates'][corpus])}")
+        if unknown := _not_identified(surface):
+            said[-1] += f" ({corpus} does not identify {unknown})"
+            off[-1] = np.inf
+        else:
+            identified.append(record)
     ours = "(alpha, eta): " + "; ".join(said) + f"; {covered} of 4 regions for h cover the truth"
     largest = max(float(record.tables["surface"]["error"].max()) for record in found.values())
     error = (
         f"+- Monte Carlo; standard error of M-hat at most {max(errors):.1%} of its largest value, {largest:.0%} of its "
         "own value"
     )
-    if short := _too_short(found.values()):
+    if short := _too_short(identified):
         return Answer(ours, f"{error}; {short}", "not comparable")
     return Answer(ours, error, verdict(max(off) < np.log(1.35), max(errors) < 0.1))
+
+
+def _not_identified(surface: pd.DataFrame) -> str:
+    """The side along which m(h) is flat, with its ends; empty if there is none."""
+    for name in ("alpha", "eta"):
+        tops = surface.groupby(name)["log_m"].max()
+        if np.ptp(tops) < FLAT:
+            return (
+                f"{name}: log M-hat changes by {np.ptp(tops):.2g} nats from {name} = {tops.index.min():.3g} to "
+                f"{tops.index.max():.3g}"
+            )
+    return ""
 
 
 def claim_h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
