@@ -48,15 +48,15 @@ def test_a_chain_in_another_mode_is_seen():
     assert agreement(four[:1]) is None
 
 
-def test_one_bar_and_the_same_bits_for_any_number_of_workers(monkeypatch):
+def test_the_same_bits_for_any_number_of_workers():
     """And each chain is a search by itself, with its own seed."""
-    how = {"sweeps": 200, "chains": 4, "seed": 1}
+    how = {"sweeps": 100, "chains": 3, "seed": 1}
     one, two = (search_several(SMALL, 2, workers=workers, **how) for workers in (1, 2))
     assert one.summary() == two.summary()
     for here, there in zip(one.chains, two.chains, strict=True):
         np.testing.assert_array_equal(here.of_alpha, there.of_alpha)
     tops = np.array([[row["alpha"], row["eta"]] for row in one.summary()["chains"]])
-    assert len(np.unique(tops, axis=0)) == 4
+    assert len(np.unique(tops, axis=0)) == 3
     assert [one.best.alpha, one.best.eta] == pytest.approx(np.exp(np.log(tops).mean(axis=0)))
 
 
@@ -89,7 +89,7 @@ def test_what_is_said(monkeypatch):
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(SMALL, tmp_path / "small.ldac")
-    words = ["hyper", str(tmp_path / "small.ldac"), "--topics", "2", "--sweeps", "200", "--workers", "1"]
+    words = ["hyper", str(tmp_path / "small.ldac"), "--topics", "2", "--sweeps", "100", "--workers", "1"]
     assert main([*words, "--chains", "4", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {"alpha", "eta", "ellipse", "region", "agreement", "chains", "warnings"} == set(found)
