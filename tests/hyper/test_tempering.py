@@ -206,9 +206,9 @@ ALPHA, ETA, INSIDE = DirichletSide(30, 3), DirichletSide(3, 6), Grid.spanning((0
 PEAK = (0.9, 1.1)  # where nu_h is largest for the mean sums
 
 
-def made_up(rng: np.random.Generator, sweeps: int, noise: float) -> TemperedChain:
-    """Independent A and B around those for which nu_h has its top at PEAK."""
-    centres = [-side.basis(np.array([x]), 1)[0][0] / x for side, x in ((ALPHA, PEAK[0]), (ETA, PEAK[1]))]
+def made_up(rng: np.random.Generator, sweeps: int, noise: float, peak: tuple[float, float] = PEAK) -> TemperedChain:
+    """Independent A and B around those for which nu_h has its top at `peak`."""
+    centres = [-side.basis(np.array([x]), 1)[0][0] / x for side, x in ((ALPHA, peak[0]), (ETA, peak[1]))]
     sums = [centre + noise * rng.standard_normal((sweeps, 1)) for centre in centres]
     nothing, index = np.zeros(len(INSIDE)), np.zeros(sweeps, np.int64)
     return TemperedChain(INSIDE, ALPHA, ETA, nothing, index, *sums, np.empty((sweeps, 0)), None, INSIDE.ends)
@@ -262,6 +262,17 @@ def test_the_monte_carlo_ellipse_covers_as_often_as_it_says():
     chains = [made_up(np.random.default_rng([9, number]), 400, 2.0) for number in range(1000)]
     tens = [chains[first : first + 10] for first in range(0, 1000, 10)]
     assert 86 <= sum(best_of_chains(ten).ellipse.covers(truth) for ten in tens) < 100
+
+
+def test_chains_in_two_modes_have_a_region_that_covers_both():
+    one, other = (made_up(np.random.default_rng(10), 100, 0.0, peak) for peak in ((0.5, 1.1), (1.5, 1.1)))
+    alone, same, both = best(one), best_of_chains([one] * 4), best_of_chains([one, other] * 2)
+    np.testing.assert_allclose(same.region.log_covariance, alone.region.log_covariance)
+    assert (both.alpha, both.eta) == pytest.approx((np.sqrt(0.75), 1.1), rel=1e-4)
+    assert not alone.region.covers(np.array([1.5, 1.1]))
+    assert both.region.covers(np.array([0.5, 1.1]))
+    assert both.region.covers(np.array([1.5, 1.1]))
+    assert best_of_chains([one, other]).ellipse is None  # too few
 
 
 def test_grids():
