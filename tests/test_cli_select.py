@@ -16,9 +16,9 @@ from test_bad_input import refused, tree
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "table", "warnings"]
+KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "agreement", "chains", "table", "warnings"]
 FILES = ["evidence.csv", "evidence.png", "index.html", "select.json", "surface.png", "topics.csv"]
-SHORT = ["--sweeps", 100, "--steps", 20, "--workers", 1]
+SHORT = ["--sweeps", 100, "--steps", 20, "--chains", 2, "--workers", 1]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_the_answer_and_its_report(path: Path, tmp_path: Path, capsys: Capture) 
     assert found["posterior"].keys() == {"2", "3"}
     assert sum(found["posterior"].values()) == pytest.approx(1)
     assert found["topics"] == max((2, 3), key=lambda topics: found["posterior"][str(topics)])
-    direct = select(read_corpus(path), [2, 3], sweeps=100, steps=20, repeats=2, seed=1)
+    direct = select(read_corpus(path), [2, 3], sweeps=100, steps=20, repeats=2, chains=2, seed=1)
     assert [row["log_evidence"] for row in found["table"]] == direct.table["log_evidence"].tolist()
     assert (found["alpha"], found["eta"]) == (direct.hyper.best.alpha, direct.hyper.best.eta)
     # the report

@@ -14,14 +14,15 @@ SEPARATE = simulate_lda(
 
 
 def test_the_law_that_generated_the_corpus_is_found():
-    found = select(SEPARATE, [2, 3, 5], sweeps=300, steps=100, repeats=2, seed=1)
+    found = select(SEPARATE, [2, 3, 5], sweeps=300, steps=100, repeats=2, chains=2, seed=1)
     assert found.topics == 3
     assert found.posterior[3] > 0.9
     assert sum(found.posterior.values()) == pytest.approx(1)
     assert found.hyper.best.region.covers(np.array([0.2, 0.2]))
     assert list(found.table["topics"]) == [2, 3, 5]
-    again = select(SEPARATE, [5, 3, 2, 3], sweeps=300, steps=100, repeats=2, seed=1, workers=2)
+    again = select(SEPARATE, [5, 3, 2, 3], sweeps=300, steps=100, repeats=2, chains=2, seed=1, workers=2)
     assert again.table.equals(found.table)
+    assert again.hyper.best == found.hyper.best
 
 
 def test_the_volume_of_a_normal_density():

@@ -188,6 +188,10 @@ def _hyper_command(commands: Any, output: Parser) -> None:
     command.add_argument("--search", choices=["pilot", "iterative-grid"], default="pilot", help=about)
     about = "kept sweeps of the last run (10000), of a step of gibbs-em (200), or passes of variational-em (500)"
     command.add_argument("--sweeps", type=_positive, metavar="n", help=about)
+    about = "independent chains of tempering; one chain cannot see other modes"
+    command.add_argument("--chains", type=_positive, default=4, metavar="c", help=about)
+    about = "run so many chains at once, each in a process; the results do not depend on it (default: all cores)"
+    command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     command.add_argument("--sampler", default="single-site", metavar="NAME", help="which sampler")
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
 
@@ -201,7 +205,9 @@ def _select_command(commands: Any, output: Parser) -> None:
     command.add_argument("--sweeps", type=_positive, default=2000, metavar="n", help=about)
     command.add_argument("--steps", type=_positive, default=2000, metavar="m", help="of each ladder of annealing")
     command.add_argument("--repeats", type=_positive, default=4, metavar="R", help="of annealing, for each T")
-    about = "processes that share the repeats; the results do not depend on it (default: all cores)"
+    about = "independent chains of tempering at the best number of topics; one chain cannot see other modes"
+    command.add_argument("--chains", type=_positive, default=4, metavar="c", help=about)
+    about = "processes that share the repeats and chains; the results do not depend on it (default: all cores)"
     command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
     command.add_argument("--out", metavar="DIR", help="a folder for the report: index.html, and what it shows")

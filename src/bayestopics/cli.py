@@ -204,7 +204,8 @@ def hyper(options: argparse.Namespace) -> Result:
     sampler(options.sampler)
     ranges = {"alphas": options.alpha_range, "etas": options.eta_range, "shape": options.grid}
     work = {"method": options.method, "sweeps": options.sweeps, "seed": options.seed, "sampler": options.sampler}
-    return compute(_load(options), options.topics, **ranges, **work, search=options.search)
+    work |= {"search": options.search, "chains": options.chains, "workers": options.workers}
+    return compute(_load(options), options.topics, **ranges, **work)
 
 
 def select(options: argparse.Namespace) -> Result:
@@ -216,7 +217,7 @@ def select(options: argparse.Namespace) -> Result:
         raise InputError(f"--out {out}: exists, and is not a report of `select`")
     check(options.topics, options.sweeps)
     corpus = _load(options)
-    work = {"sweeps": options.sweeps, "steps": options.steps, "repeats": options.repeats}
+    work = {"sweeps": options.sweeps, "steps": options.steps, "repeats": options.repeats, "chains": options.chains}
     found = compute(corpus, options.topics, **work, seed=options.seed, workers=options.workers)
     if out is not None:
         from bayestopics.figures.selection import write_report
@@ -307,17 +308,35 @@ def _show_topics(result: Result) -> str:
 
 
 def _show_hyper(result: Result) -> str:
-    rest = {key: value for key, value in result.items() if key not in ("path", "warnings")}
-    return "\n".join([_show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
+    return "\n".join([*_hyper_lines(result), *(f"warning: {warning}" for warning in result["warnings"])])
+
+
+def _hyper_lines(result: Result) -> list[str]:
+    """alpha, eta, what is known about them, and the chains."""
+    about = {"ellipse": "Monte Carlo error", "region": "alpha and eta themselves"}
+    lines = [f"alpha    {result['alpha']:.4g}", f"eta      {result['eta']:.4g}"]
+    for name, what in about.items():
+        one = result[name]
+        ends = one and ", ".join(f"{side} {one[side][0]:.4g} to {one[side][1]:.4g}" for side in ("alpha", "eta"))
+        lines.append(f"{name:8} " + (f"{one['level']:.0%}, {what}: {ends}" if one else "unknown"))
+    if result.get("agreement") is not None:
+        lines.append(f"agreement of the chains: p = {result['agreement']:.2g}")
+    if "chains" in result:
+        lines += ["", "chain      alpha        eta  round trips  moved"]
+    for number, one in enumerate(result.get("chains", [])):
+        lines.append(
+            f"{number:5}  {one['alpha']:9.4g}  {one['eta']:9.4g}  {one['round_trips']:11}  {one['moved']:5.0%}"
+        )
+    return lines
 
 
 def _show_select(result: Result) -> str:
     keys = ("topics", "log_evidence", "standard_error")
     columns = {key: [row[key] for row in result["table"]] for key in keys}
-    rest = {key: value for key, value in result.items() if key not in ("posterior", "table", "warnings")}
     shares = [f"{topics:6} topics  {share:7.2%}" for topics, share in result["posterior"].items()]
     table = _show_evidence({**columns, "warnings": []})
-    return "\n".join([table, "", *shares, "", _show_table(rest), *(f"warning: {one}" for one in result["warnings"])])
+    best = ["", f"topics   {result['topics']}", _show_hyper(result)]
+    return "\n".join([table, "", *shares, *best])
 
 
 def _show_hdp(result: Result) -> str:

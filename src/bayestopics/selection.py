@@ -21,7 +21,8 @@ from tqdm import tqdm
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
-from bayestopics.hyper.search import SHORTEST, Found, find
+from bayestopics.hyper.search import SHORTEST
+from bayestopics.hyper.several import CHAINS, Several, search_several
 from bayestopics.hyper.urns import ENDS
 from bayestopics.lda.state import Prior
 from bayestopics.problems import InputError
@@ -35,7 +36,7 @@ class Selection:
     topics: int
     posterior: dict[int, float]  # of T, uniform over those that were tried
     table: pd.DataFrame  # a row a T: alpha, eta, log_evidence at it, standard_error, log_marginal
-    hyper: Found  # tempering at the best T
+    hyper: Several  # tempering at the best T
     warnings: list[str]
 
     def summary(self) -> dict[str, Any]:
@@ -46,7 +47,7 @@ class Selection:
             "topics": self.topics,
             **{name: found[name] for name in ("alpha", "eta")},
             "posterior": self.posterior,
-            **{name: found[name] for name in ("ellipse", "region")},
+            **{name: found[name] for name in ("ellipse", "region", "agreement", "chains")},
             "table": table.to_dict("records"),
             "warnings": self.warnings,
         }
@@ -59,10 +60,12 @@ def select(
     sweeps: int = 2000,
     steps: int = 2000,
     repeats: int = 4,
+    chains: int = CHAINS,
     seed: int = 0,
     workers: int = 1,
 ) -> Selection:
-    """`sweeps` of each chain of h, `steps` of each ladder of annealing, `repeats` of it for each T."""
+    """`sweeps` of each chain of h, `steps` of each ladder of annealing, `repeats` of it for each T, `chains` of
+    tempering at the best T."""
     check(topics, sweeps)
     numbers = sorted(set(topics))
     rows, doubts = [], []
@@ -83,7 +86,7 @@ def select(
     shares = np.exp(logs - logsumexp(logs))
     best = int(table["topics"][int(np.argmax(logs))])
     doubts += _doubts(table, best)
-    hyper = find(corpus, best, sweeps=max(1000, sweeps), seed=seed)
+    hyper = search_several(corpus, best, chains=chains, workers=workers, seed=seed, sweeps=max(1000, sweeps))
     posterior = dict(zip(numbers, shares.tolist(), strict=True))
     return Selection(best, posterior, table, hyper, [*doubts, *hyper.warnings])
 

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 import oracle
 from bayestopics.hyper import estimates, tempering
-from bayestopics.hyper.best import best, best_of_chains, curvature
+from bayestopics.hyper.best import Ellipse, best, best_of_chains, curvature
 from bayestopics.hyper.estimates import Terms, bands, expectation, has_finite_variance, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import DirichletSide, of_assignments
@@ -206,9 +206,9 @@ ALPHA, ETA, INSIDE = DirichletSide(30, 3), DirichletSide(3, 6), Grid.spanning((0
 PEAK = (0.9, 1.1)  # where nu_h is largest for the mean sums
 
 
-def made_up(rng: np.random.Generator, sweeps: int, noise: float) -> TemperedChain:
-    """Independent A and B around those for which nu_h has its top at PEAK."""
-    centres = [-side.basis(np.array([x]), 1)[0][0] / x for side, x in ((ALPHA, PEAK[0]), (ETA, PEAK[1]))]
+def made_up(rng: np.random.Generator, sweeps: int, noise: float, peak: tuple[float, float] = PEAK) -> TemperedChain:
+    """Independent A and B around those for which nu_h has its top at `peak`."""
+    centres = [-side.basis(np.array([x]), 1)[0][0] / x for side, x in ((ALPHA, peak[0]), (ETA, peak[1]))]
     sums = [centre + noise * rng.standard_normal((sweeps, 1)) for centre in centres]
     nothing, index = np.zeros(len(INSIDE)), np.zeros(sweeps, np.int64)
     return TemperedChain(INSIDE, ALPHA, ETA, nothing, index, *sums, np.empty((sweeps, 0)), None, INSIDE.ends)
@@ -220,13 +220,24 @@ def test_the_top_and_the_region_where_psi_is_known():
     assert not found.on_edge
     bends = [x * polygamma(1, x * y) - polygamma(1, y) for x, y in ((3, PEAK[0]), (6, PEAK[1]))]
     deviations = np.sqrt(-1 / (np.array([30 * 3, 3 * 6]) * bends))
-    assert np.sqrt(np.diag(found.region.covariance)) == pytest.approx(deviations, rel=1e-3)
+    assert found.region.deviations == pytest.approx(deviations, rel=1e-3)
     assert found.region.radius_squared == pytest.approx(5.991, abs=1e-3)
     assert found.region.covers(np.array(PEAK))
     assert not found.region.covers(np.array(PEAK) + 3 * deviations)
-    edge = found.region.outline(8)
-    assert [found.region.covers(h) for h in PEAK + 0.99 * (edge - PEAK)] == [True] * 8
-    assert [found.region.covers(h) for h in PEAK + 1.01 * (edge - PEAK)] == [False] * 8
+    edge = found.region.outline(400)
+    assert [found.region.covers(h) for h in PEAK * (edge / PEAK) ** 0.99] == [True] * 400
+    assert [found.region.covers(h) for h in PEAK * (edge / PEAK) ** 1.01] == [False] * 400
+    np.testing.assert_allclose(found.region.extent, [[side.min(), side.max()] for side in edge.T], rtol=1e-4)
+
+
+def test_a_weak_corpus_has_a_region_of_positive_h():
+    """Standard deviations of log h of 1 and 2: in h itself an ellipse with these would reach below zero."""
+    wide = Ellipse.around(np.array([0.2, 0.8]), np.diag([1.0, 4.0]), 6.0, 0.95)
+    assert wide.outline().min() > 0
+    assert np.all(wide.deviations > np.array([0.2, 0.8]) / np.sqrt(6))
+    assert wide.covers(np.array([0.2 * np.exp(-2.4), 0.8]))
+    assert not wide.covers(np.array([0.2 * np.exp(-2.5), 0.8]))
+    assert Ellipse.around(np.array([0.2, 0.8]), np.array([[1.0, 1.0], [1.0, 1.0]]), 6.0, 0.95) is None
 
 
 def test_the_curvature_is_that_of_the_estimate():
@@ -251,6 +262,17 @@ def test_the_monte_carlo_ellipse_covers_as_often_as_it_says():
     chains = [made_up(np.random.default_rng([9, number]), 400, 2.0) for number in range(1000)]
     tens = [chains[first : first + 10] for first in range(0, 1000, 10)]
     assert 86 <= sum(best_of_chains(ten).ellipse.covers(truth) for ten in tens) < 100
+
+
+def test_chains_in_two_modes_have_a_region_that_covers_both():
+    one, other = (made_up(np.random.default_rng(10), 100, 0.0, peak) for peak in ((0.5, 1.1), (1.5, 1.1)))
+    alone, same, both = best(one), best_of_chains([one] * 4), best_of_chains([one, other] * 2)
+    np.testing.assert_allclose(same.region.log_covariance, alone.region.log_covariance)
+    assert (both.alpha, both.eta) == pytest.approx((np.sqrt(0.75), 1.1), rel=1e-4)
+    assert not alone.region.covers(np.array([1.5, 1.1]))
+    assert both.region.covers(np.array([0.5, 1.1]))
+    assert both.region.covers(np.array([1.5, 1.1]))
+    assert best_of_chains([one, other]).ellipse is None  # too few
 
 
 def test_grids():

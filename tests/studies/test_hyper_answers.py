@@ -42,9 +42,10 @@ def named(*records: record.Record) -> dict[str, record.Record]:
     return {one.run.name: one for one in records}
 
 
-def _ellipse(name: str, h, deviations, radius_squared: float = 6.0) -> dict:
-    row = {"name": name, "center_alpha": h[0], "center_eta": h[1], "variance_alpha": deviations[0] ** 2}
-    row |= {"covariance": 0.3 * deviations[0] * deviations[1], "variance_eta": deviations[1] ** 2}
+def _ellipse(name: str, h, deviation: float, radius_squared: float = 6.0) -> dict:
+    """Of log alpha and of log eta."""
+    row = {"name": name, "center_alpha": h[0], "center_eta": h[1], "log_variance_alpha": deviation**2}
+    row |= {"log_covariance": 0.3 * deviation**2, "log_variance_eta": deviation**2}
     return row | {"radius_squared": radius_squared, "level": 0.95}
 
 
@@ -70,10 +71,10 @@ def surface(
     alpha, eta = (side.ravel() for side in np.meshgrid(alphas, etas))
     away = (np.log(alpha / h[0]) ** 2 + np.log(eta / h[1]) ** 2) / deviation**2
     table = {"alpha": alpha, "eta": eta, "log_m": -away / 2, "error": mcse * (1 + away), "error_overlapping": mcse}
-    rows = [_ellipse("ellipse", h, error * h), _ellipse("region", h, deviation * h)] if regions else []
+    rows = [_ellipse("ellipse", h, error), _ellipse("region", h, deviation)] if regions else []
     if regions and chains >= 4:
-        rows.append(_ellipse("chains", h, error * h, 10.0))
-    columns = list(_ellipse("", (0, 0), (0, 0)))
+        rows.append(_ellipse("chains", h, error, 10.0))
+    columns = list(_ellipse("", (0, 0), 0))
     ends = h * np.exp(error * np.random.default_rng(replicate).normal(size=(chains, 2)) * np.sqrt(chains))
     tables = {
         "surface": pd.DataFrame(table),
@@ -238,6 +239,14 @@ def test_h4_wants_the_truth_and_small_errors():
     assert verdict("H4", *four(mcse=0.5)) == "partly"
     assert verdict("H4", *four(1.6, mcse=0.5)) == "not reproduced"
     assert verdict("H4", *four(on_edge=True)) == "not comparable"
+    flat = four()
+    flat[3].metrics["on_edge"] = 1.0
+    plateau = flat[3].tables["surface"]
+    plateau["log_m"] = 1e-3 * plateau["alpha"] - np.square(np.log(plateau["eta"] / 4.4)) / 0.02
+    plateau["error"] = 0.02
+    unknown = ask("H4", *flat)
+    assert "lda-8-high-high does not identify alpha: log M-hat changes by 0.0027 nats" in unknown.ours
+    assert unknown.verdict == "partly"  # it is on the edge, and that is no fault of the chain
     with pytest.raises(MissingRecords) as missing:
         ask("H4", *four()[:2])
     assert missing.value.names == ["lda-8-low-high", "lda-8-high-high"]
@@ -364,7 +373,7 @@ MINIMAL = surface("x", regions=False, deviation=1e-3)
         (hyper.draw_hat_tilde, CATS),
         (hyper.draw_rivals, six()[:8]),  # the last row is not full
         (hyper.draw_rivals, [MINIMAL, rivals("x")]),
-        (hyper.draw_rivals, [surface("tiny-lda", deviation=1.5), rivals("tiny-lda")]),  # a region that reaches zero
+        (hyper.draw_rivals, [surface("tiny-lda", deviation=1.5), rivals("tiny-lda")]),  # a region that nears zero
         (hyper.draw_grid, steps(18, settled=18)),
         (hyper.draw_grid, steps(1)),
     ],

@@ -56,7 +56,7 @@ AVERAGED: dict[str, Any] = {"label": "Gibbs-EM, its last steps averaged", "marke
 # -- parts ---------------------------------------------------------------------------------------------
 
 
-def _outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, Any]) -> None:
+def outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, Any]) -> None:
     if ellipse is not None:
         axis.plot(*ellipse.outline().T, label=label, **style)
 
@@ -71,9 +71,8 @@ def _shades(count: int) -> list[Any]:
     return list(plt.get_cmap("Greys")(np.linspace(0.0, 0.55, count)))
 
 
-def _contours(axis: Axes, table: pd.DataFrame, lowest: float) -> QuadContourSet:
-    """log M-hat, 0 at the top; levels below `lowest`, which panels side by side share, are left out."""
-    alphas, etas, values = grid_of(table, "log_m")
+def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarray, lowest: float) -> QuadContourSet:
+    """log M-hat, etas x alphas, 0 at the top; levels below `lowest`, which panels side by side share, are left out."""
     first = max(0, int(np.searchsorted(LEVELS, lowest, side="right")) - 1)
     levels = LEVELS[min(first, len(LEVELS) - 2) :]
     axis.contour(alphas, etas, values, levels=levels, colors="#999999", linewidths=0.5, linestyles="solid")
@@ -111,9 +110,9 @@ def draw_surface(records: list[Record], scale: str) -> Figure:
     ellipse, region = ellipse_of(first, "chains", "ellipse"), ellipse_of(first, "region")
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(15.5, 5), layout="constrained")
     for axis in (left, middle):
-        shown = _contours(axis, surface, surface["log_m"].min())
-        _outline(axis, region, "95 % region for h itself (curvature of log m)", REGION)
-        _outline(axis, ellipse, "95 % Monte Carlo ellipse of the best h", ELLIPSE)
+        shown = contours(axis, *grid_of(surface, "log_m"), surface["log_m"].min())
+        outline(axis, region, "95 % region for h itself (curvature of log m)", REGION)
+        outline(axis, ellipse, "95 % Monte Carlo ellipse of the best h", ELLIPSE)
         for number, record in enumerate(records):
             style = {"marker": "ox^sv<>"[number % 7], "s": 26, "color": (RED, BLUE, GREEN, SKY)[number % 4]}
             _point(axis, best_of(record), f"best h: {_name(record)}", style)
@@ -218,8 +217,8 @@ def _rivals(axis: Axes, surface: Record, ends: pd.DataFrame) -> None:
         axis.scatter(part["averaged_alpha"], part["averaged_eta"], edgecolor=GREEN, zorder=3, **AVERAGED)
     chains = surface.tables["chains"]
     axis.scatter(chains["alpha"], chains["eta"], label="tempering, single chains", zorder=4, **CHAINS)
-    _outline(axis, ellipse_of(surface, "chains", "ellipse"), "tempering, 95 % Monte Carlo ellipse", ELLIPSE)
-    _outline(axis, ellipse_of(surface, "region"), "95 % region for h itself", REGION)
+    outline(axis, ellipse_of(surface, "chains", "ellipse"), "tempering, 95 % Monte Carlo ellipse", ELLIPSE)
+    outline(axis, ellipse_of(surface, "region"), "95 % region for h itself", REGION)
     _point(axis, surface.run.params.get("truth"), "truth", TRUTH)
 
 
@@ -234,10 +233,10 @@ def _near(surface: Record, ends: pd.DataFrame) -> list[np.ndarray]:
 
 
 def _every(surface: Record, ends: pd.DataFrame) -> list[np.ndarray]:
-    """What a whole panel shows, as logs: all estimates, and as much of the region as is not near zero."""
+    """What a whole panel shows, as logs: all estimates, and the region."""
     points = np.vstack([ends[["alpha", "eta"]], surface.tables["chains"][["alpha", "eta"]]])
     region = ellipse_of(surface, "region")
-    return [np.log(points)] + ([] if region is None else [np.log(np.maximum(region.outline(), points.min(axis=0) / 2))])
+    return [np.log(points)] + ([] if region is None else [np.log(region.outline())])
 
 
 def _whole_and_zoomed(whole: Axes, zoomed: Axes, surface: Record, ends: pd.DataFrame) -> None:
@@ -307,13 +306,13 @@ def draw_grid(records: list[Record], scale: str) -> Figure:
         axis.set_axis_off()
     lowest = min(numbered[number].tables["surface"]["log_m"].min() for number in shown)
     for axis, number in zip(panels, shown, strict=False):
-        contours = _contours(axis, numbered[number].tables["surface"], lowest)
+        filled = contours(axis, *grid_of(numbered[number].tables["surface"], "log_m"), lowest)
         _point(axis, best_of(numbered[number]), "best h", {"marker": "o", "s": 20, "color": RED})
         _h_axes(axis, f"step {number}: {numbered[number].metrics['documents']:.0f} documents")
         if number != shown[0]:
             axis.set_ylabel("")
         axis.xaxis.set_major_locator(MaxNLocator(3))
-    lower.colorbar(contours, ax=panels, label="log M-hat less its largest (nats)", pad=0.01)
+    lower.colorbar(filled, ax=panels, label="log M-hat less its largest (nats)", pad=0.01)
     settled = [number for number, record in numbered.items() if record.metrics["settled"]]
     said = f"settled at step {min(settled)}" if settled else f"not settled in {len(steps)} steps"
     figure.suptitle(said, x=0.01, ha="left", fontsize=11)

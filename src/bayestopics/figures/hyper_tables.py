@@ -69,7 +69,7 @@ def in_order(records: Iterable[Record]) -> list[Record]:
 
 
 def best_of(record: Record) -> np.ndarray:
-    """(alpha, eta) where M-hat is largest."""
+    """(alpha, eta) where M-hat is largest; of several chains, their mean."""
     return np.array([record.metrics["alpha"], record.metrics["eta"]])
 
 
@@ -79,7 +79,8 @@ def ellipse_of(record: Record, *names: str) -> Ellipse | None:
     for name in names:
         if name in table.index:
             row = table.loc[name]
-            covariance = ((row["variance_alpha"], row["covariance"]), (row["covariance"], row["variance_eta"]))
+            across = row["log_covariance"]
+            covariance = ((row["log_variance_alpha"], across), (across, row["log_variance_eta"]))
             center = (row["center_alpha"], row["center_eta"])
             return Ellipse(center, covariance, row["radius_squared"], row["level"])
     return None
@@ -87,7 +88,7 @@ def ellipse_of(record: Record, *names: str) -> Ellipse | None:
 
 def deviations(ellipse: Ellipse | None) -> np.ndarray:
     """The standard deviations of alpha and eta; nan if there is no ellipse."""
-    return np.full(2, np.nan) if ellipse is None else np.sqrt(np.diag(np.array(ellipse.covariance)))
+    return np.full(2, np.nan) if ellipse is None else ellipse.deviations
 
 
 def grid_of(table: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

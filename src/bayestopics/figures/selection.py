@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.figures.hyper import ELLIPSE, LEVELS, REGION
+from bayestopics.figures.hyper import ELLIPSE, REGION, contours, outline
 from bayestopics.figures.style import COLOURS, save
 from bayestopics.files import replacing
 from bayestopics.hyper.estimates import surface
@@ -42,8 +42,8 @@ the T that were tried.</p>
 {evidence}
 <h2>Which alpha and eta?</h2>
 <img src="surface.png" alt="contours of the marginal likelihood of alpha and eta">
-<p>The ellipse is Monte Carlo error, and shrinks as the chain grows. The region is the uncertainty about alpha and eta
-themselves, and shrinks as the corpus grows.</p>
+<p>The ellipse is Monte Carlo error, from the scatter of independent chains, and shrinks as they grow. The region is the
+uncertainty about alpha and eta themselves, and shrinks as the corpus grows.</p>
 <h2>The topics</h2>
 <p>Of one chain at this model, after its last sweep.</p>
 {topics}
@@ -123,26 +123,23 @@ def draw_evidence(found: Selection, name: str) -> Figure:
 
 
 def draw_surface(found: Selection, name: str) -> Figure:
-    """log M-hat over the grid of the tempered chain, the best h, its Monte Carlo ellipse and the region of h."""
-    chain, best = found.hyper.chains[0], found.hyper.best
-    alphas, etas = (np.geomspace(*ends, FINE) for ends in chain.grid.ends)
-    values, _ = surface(chain, alphas, etas)
-    first = int(np.searchsorted(LEVELS, values.min(), side="right")) - 1
-    levels = LEVELS[int(np.clip(first, 0, len(LEVELS) - 2)) :]
+    """log M-hat over the grid of the first tempered chain; the best h of every chain and of all, with its Monte Carlo
+    ellipse and the region of h."""
+    chains, best = found.hyper.chains, found.hyper.best
+    alphas, etas = (np.geomspace(*ends, FINE) for ends in chains[0].grid.ends)
+    values, _ = surface(chains[0], alphas, etas)
     figure, axis = plt.subplots(figsize=(7, 5.4), layout="constrained")
-    shades = plt.get_cmap("Greys")(np.linspace(0.0, 0.55, len(levels)))
-    shown = axis.contourf(alphas, etas, values.T, levels=levels, colors=list(shades), extend="min")
-    axis.contour(alphas, etas, values.T, levels=levels, colors="#999999", linewidths=0.5, linestyles="solid")
-    for region, label, style in (
-        (best.region, "95 % region for h itself", REGION),
-        (best.ellipse, "95 % Monte Carlo ellipse of the best h", ELLIPSE),
-    ):
-        if region is not None:
-            axis.plot(*region.outline().T, label=label, **style)
+    shown = contours(axis, alphas, etas, values.T, values.min())
+    outline(axis, best.region, "95 % region for h itself", REGION)
+    outline(axis, best.ellipse, "95 % Monte Carlo ellipse of the best h", ELLIPSE)
+    tops = np.array([[one.best.alpha, one.best.eta] for one in found.hyper.found])
+    if len(tops) > 1:
+        axis.scatter(tops[:, 0], tops[:, 1], s=14, color=COLOURS[0], zorder=5, label="best h of single chains")
     axis.scatter(best.alpha, best.eta, s=26, color=COLOURS[1], zorder=5, label="the best h = (alpha, eta)")
-    axis.set(xlim=chain.grid.ends[0], ylim=chain.grid.ends[1], xlabel="alpha", ylabel="eta")
+    ends = [(*side, *own) for side, own in zip(chains[0].grid.ends, tops.T, strict=True)]
+    axis.set(xlabel="alpha", ylabel="eta", xlim=(min(ends[0]), max(ends[0])), ylim=(min(ends[1]), max(ends[1])))
     axis.grid(False)
-    axis.set_title(f"{name}, T = {found.topics}: log M-hat(h)")
+    axis.set_title(f"{name}, T = {found.topics}: log M-hat(h), chain 0")
     figure.colorbar(shown, ax=axis, label="less its largest (nats)")
     figure.legend(loc="outside lower center", ncol=2, fontsize=9)
     return figure

@@ -1,14 +1,15 @@
 """The best h = (alpha, eta), where M-hat(h) is largest, and two regions around it that are not to be mixed up.
 
 The ellipse is Monte Carlo error: it shrinks as the chain grows. The region is about h itself, from the curvature of
-log m(h) at its top: it shrinks as the corpus grows.
+log m(h) at its top: it shrinks as the corpus grows. Both are ellipses in the logs of h, so that neither reaches zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -16,7 +17,6 @@ from scipy.stats import chi2, f
 
 from bayestopics.hyper.estimates import ALL, Terms
 from bayestopics.hyper.tempering import TemperedChain
-from bayestopics.problems import InputError
 
 EDGE = 1e-4  # in logs: nearer than this is on the edge
 FEWEST = 4  # batches or chains for an ellipse
@@ -26,22 +26,45 @@ CORRELATED = 0.25  # the largest correlation of the best h of a batch with the n
 
 @dataclass(frozen=True)
 class Ellipse:
-    """{h: (h - center)' covariance^-1 (h - center) <= radius_squared}, h = (alpha, eta)."""
+    """{h: x' log_covariance^-1 x <= radius_squared, x = log h - log center}, h = (alpha, eta)."""
 
     center: tuple[float, float]
-    covariance: tuple[tuple[float, float], tuple[float, float]]
+    log_covariance: tuple[tuple[float, float], tuple[float, float]]
     radius_squared: float
     level: float
 
+    @classmethod
+    def around(cls, h: np.ndarray, log_covariance: np.ndarray, radius_squared: float, level: float) -> Ellipse | None:
+        """None if the covariance is not positive definite."""
+        if not np.all(np.linalg.eigvalsh(log_covariance) > 0):
+            return None
+        rows = tuple((float(row[0]), float(row[1])) for row in log_covariance)
+        return cls((float(h[0]), float(h[1])), rows, radius_squared, level)  # type: ignore[arg-type]
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """Standard deviations of alpha and eta: those of their logs times the center (delta method)."""
+        return np.array(self.center) * np.sqrt(np.diag(self.log_covariance))
+
+    @property
+    def extent(self) -> np.ndarray:
+        """float64[2, 2]: the smallest and the largest alpha, and eta, in it."""
+        half = np.sqrt(self.radius_squared * np.diag(self.log_covariance))
+        return np.array(self.center)[:, None] * np.exp(np.outer(half, (-1, 1)))
+
     def covers(self, h: np.ndarray) -> bool:
-        away = np.asarray(h) - self.center
-        return bool(away @ np.linalg.solve(np.array(self.covariance), away) <= self.radius_squared)
+        away = np.log(h) - np.log(self.center)
+        return bool(away @ np.linalg.solve(np.array(self.log_covariance), away) <= self.radius_squared)
 
     def outline(self, points: int = 100) -> np.ndarray:
         """float64[points, 2]: its edge."""
         angle = np.linspace(0, 2 * np.pi, points)
         circle = np.sqrt(self.radius_squared) * np.array([np.cos(angle), np.sin(angle)])
-        return np.asarray(self.center) + (np.linalg.cholesky(np.array(self.covariance)) @ circle).T
+        return np.asarray(self.center) * np.exp((np.linalg.cholesky(np.array(self.log_covariance)) @ circle).T)
+
+    def summary(self) -> dict[str, Any]:
+        """Its fields, and the smallest and largest alpha and eta in it."""
+        return {**asdict(self), **dict(zip(("alpha", "eta"), self.extent.tolist(), strict=True))}
 
 
 @dataclass(frozen=True)
@@ -53,6 +76,7 @@ class Best:
     batches_on_edge: float  # the share of the batches whose own best is on the edge
     batch_correlation: float  # of a batch's best with the next one's: above `CORRELATED`, the ellipse is too small
     region: Ellipse | None  # for h itself
+    batches: int  # or chains, from which the ellipse comes
 
 
 def best(chain: TemperedChain, level: float = 0.95) -> Best:
@@ -67,10 +91,10 @@ def best(chain: TemperedChain, level: float = 0.95) -> Best:
     ellipse, count = None, len(estimates)
     if not edge and count >= FEWEST:
         # Sigma / n: batches of length n / J vary by Sigma J / n around the whole chain's argmax
-        covariance = (estimates - h).T @ (estimates - h) / (count - 1) / count
-        ellipse = _ellipse(h, covariance, _hotelling(count, level), level)
+        away = np.log(estimates / h)
+        ellipse = Ellipse.around(h, away.T @ away / (count - 1) / count, _hotelling(count, level), level)
     region = None if edge else _region(terms, h, level)
-    return Best(float(h[0]), float(h[1]), edge, ellipse, float(edges.mean()), correlation, region)
+    return Best(float(h[0]), float(h[1]), edge, ellipse, float(edges.mean()), correlation, region, count)
 
 
 def _of_batches(terms: Terms, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -91,17 +115,24 @@ def _with_next(values: np.ndarray) -> float:
 
 
 def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best:
-    """The mean of the argmaxes of independent chains, with Hotelling's ellipse; the region is that of the first one."""
-    if len(chains) < FEWEST:
-        raise InputError(f"an ellipse from independent chains needs at least {FEWEST} of them, not {len(chains)}")
+    """The geometric mean of the argmaxes of independent chains, with Hotelling's ellipse if there are enough of them.
+
+    The region of h has the mean covariance of the chains' own, and that of their argmaxes added: chains that stay in
+    different modes of z know h no better than that.
+    """
     terms = [Terms.of(chain) for chain in chains]
     found = [maximise(one) for one in terms]
-    estimates, edges = np.array([h for h, _ in found]), np.array([on for _, on in found])
-    h = estimates.mean(axis=0)
-    covariance = np.cov(estimates.T) / len(chains)
-    ellipse = None if edges.any() else _ellipse(h, covariance, _hotelling(len(chains), level), level)
-    region = None if edges.any() else _region(terms[0], h, level)
-    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region)
+    logs, edges = np.log([h for h, _ in found]), np.array([on for _, on in found])
+    h, ellipse, region = np.exp(logs.mean(axis=0)), None, None
+    if not edges.any():
+        apart = np.cov(logs.T) if len(chains) > 1 else np.zeros((2, 2))
+        if len(chains) >= FEWEST:
+            ellipse = Ellipse.around(h, apart / len(chains), _hotelling(len(chains), level), level)
+        own = [_region(one, top, level) for one, (top, _) in zip(terms, found, strict=True)]
+        if all(one is not None for one in own):
+            covariance = np.mean([one.log_covariance for one in own if one is not None], axis=0) + apart
+            region = Ellipse.around(h, covariance, float(chi2.ppf(level, 2)), level)
+    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region, len(chains))
 
 
 def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
@@ -145,17 +176,9 @@ def _region(terms: Terms, h: np.ndarray, level: float) -> Ellipse | None:
     bend = curvature(terms, h)
     if not np.all(np.linalg.eigvalsh(-bend) > 0):
         return None
-    # at the top the first derivatives are zero, so those by h are those by log h over h
-    return _ellipse(h, np.linalg.inv(-bend) * np.outer(h, h), float(chi2.ppf(level, 2)), level)
+    return Ellipse.around(h, np.linalg.inv(-bend), float(chi2.ppf(level, 2)), level)
 
 
 def _hotelling(count: int, level: float) -> float:
     """The quantile of T^2 for the mean of so many vectors of two numbers."""
     return float(2 * (count - 1) / (count - 2) * f.ppf(level, 2, count - 2))
-
-
-def _ellipse(h: np.ndarray, covariance: np.ndarray, radius_squared: float, level: float) -> Ellipse | None:
-    if not np.all(np.linalg.eigvalsh(covariance) > 0):
-        return None
-    rows = tuple((float(row[0]), float(row[1])) for row in covariance)
-    return Ellipse((float(h[0]), float(h[1])), rows, radius_squared, level)  # type: ignore[arg-type]

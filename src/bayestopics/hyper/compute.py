@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.search import SEARCHES, check, find
+from bayestopics.hyper.search import SEARCHES, check
+from bayestopics.hyper.several import CHAINS, search_several
 from bayestopics.hyper.tempering import temper
 from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
@@ -41,14 +41,16 @@ def hyper(
     seed: int = 0,
     sampler: str = "single-site",
     search: str = SEARCHES[0],
+    chains: int = CHAINS,
+    workers: int = 1,
 ) -> dict[str, Any]:
-    """{"alpha", "eta", "ellipse", "region", "warnings", ...}."""
+    """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are for tempering alone."""
     if method not in SWEEPS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(SWEEPS)}")
     sweeps = SWEEPS[method] if sweeps is None else sweeps
     if method == "tempering":
-        ranges = {"alphas": alphas, "etas": etas, "shape": shape, "search": search}
-        return find(corpus, topics, **ranges, sweeps=sweeps, seed=seed, sampler=sampler).summary()  # type: ignore
+        how = {"alphas": alphas, "etas": etas, "shape": shape, "search": search, "sweeps": sweeps, "sampler": sampler}
+        return search_several(corpus, topics, chains=chains, workers=workers, seed=seed, **how).summary()
     if shape is not None:
         raise InputError(f"{method} has no grid")
     if method == "full-bayes":
@@ -89,21 +91,21 @@ def _full_bayes(
     if refined.batch_correlation > CORRELATED:
         doubts.append(f"batches are correlated ({refined.batch_correlation:.2f}): the ellipse is too small")
     h = mode if refined.on_edge else np.array([refined.alpha, refined.eta])
-    ellipse = None if refined.ellipse is None else asdict(refined.ellipse)
+    region = posterior_region(found)
+    ellipse = None if refined.ellipse is None else refined.ellipse.summary()
     return {
         **_h(h),
         "ellipse": ellipse,
-        "region": asdict(posterior_region(found)),
+        "region": None if region is None else region.summary(),
         "mode": mode.tolist(),
         "warnings": doubts,
     }
 
 
-def posterior_region(found: FullBayes) -> Ellipse:
+def posterior_region(found: FullBayes) -> Ellipse | None:
     """For h itself, from the draws, whose prior is uniform in the logs."""
-    center, covariance = found.draws.mean(axis=0), np.cov(found.draws.T)
-    rows = tuple((float(row[0]), float(row[1])) for row in covariance)
-    return Ellipse((float(center[0]), float(center[1])), rows, float(chi2.ppf(LEVEL, 2)), LEVEL)  # type: ignore
+    logs = np.log(found.draws)
+    return Ellipse.around(np.exp(logs.mean(axis=0)), np.cov(logs.T), float(chi2.ppf(LEVEL, 2)), LEVEL)
 
 
 def _h(h: np.ndarray) -> dict[str, float]:

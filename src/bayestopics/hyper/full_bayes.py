@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from statsmodels.nonparametric.kernel_density import KDEMultivariate
-from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.progress import counted
 from bayestopics.hyper.urns import ENDS, Urns, check_model
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
@@ -74,7 +74,7 @@ def full_bayes(
     start = Prior(float(np.clip(start.alpha, *alphas)), float(np.clip(start.eta, *etas)))
     state, lengths = module.init(corpus, topics, start, rng), corpus.document_lengths
     draws = np.empty((sweeps, 2))
-    for i in tqdm(range(-burn_in, sweeps), desc="full Bayes", unit="sweep", disable=None, leave=False):
+    for i in counted(range(-burn_in, sweeps), "full Bayes"):
         module.sweep(state, rng)
         if i < -(burn_in // 2):
             continue

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import Best, best
@@ -55,11 +54,8 @@ def iterate(
 ) -> list[Step]:
     """Steps until the grid has settled, or so many."""
     done: list[Step] = []
-    bar = tqdm(total=steps, desc="iterative grid", unit="step", disable=None, leave=False)
     while len(done) < steps and not settled(done, shape):
         done.append(one_step(corpus, topics, done, shape=shape, sweeps=sweeps, seed=seed)[0])
-        bar.update()
-    bar.close()
     return done
 
 
@@ -111,5 +107,5 @@ def settled(steps: list[Step], shape: tuple[int, int]) -> bool:
 def _deviations(found: Best) -> tuple[float, float]:
     if found.region is None:
         return np.nan, np.nan
-    first, second = np.sqrt(np.diag(found.region.covariance)) / (found.alpha, found.eta)
+    first, second = np.sqrt(np.diag(found.region.log_covariance))
     return float(first), float(second)

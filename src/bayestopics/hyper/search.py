@@ -7,7 +7,7 @@ way to place the grid is `hyper.iterative_grid`.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.hyper.best import CORRELATED, Best, at_ends, best
+from bayestopics.hyper.estimates import Terms
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import iterate
@@ -34,6 +35,8 @@ PLACES = 4  # that are tried, as long as the best h is on the edge
 SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
 HARDLY = 0.05  # the share of the sweeps before which the point changes
+FLAT = 0.5  # nats: if log M-hat changes by less along a whole side of the grid, the corpus does not tell the best value
+FLAT_POINTS = 9  # at which that is looked at
 NARROWEST_RANGE = 0.01  # of log alpha or log eta
 PIECE = 2000  # sweeps of a chain between checkpoints
 SEARCHES = ("pilot", "iterative-grid")
@@ -51,14 +54,14 @@ class Found:
     warnings: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """What `bayestopics hyper` prints."""
+        """What `bayestopics hyper` prints of one chain."""
         regions = {"ellipse": self.best.ellipse, "region": self.best.region}
         chain = self.chains[0]
         grid = chain.grid
         return {
             "alpha": self.best.alpha,
             "eta": self.best.eta,
-            **{name: None if one is None else asdict(one) for name, one in regions.items()},
+            **{name: None if one is None else one.summary() for name, one in regions.items()},
             "grid": {"alpha": list(grid.ends[0]), "eta": list(grid.ends[1]), "shape": list(grid.shape)},
             "uniformity": chain.uniformity,
             "round_trips": chain.round_trips,
@@ -165,8 +168,14 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     if found.on_edge:
         where = "at the end of its range: give a wider one" if limited else "on the edge of the grid, wherever that was"
         said.append(f"the best h is {where}; it may be anywhere beyond")
+    for name in flat_sides(chain, np.array([found.alpha, found.eta])):
+        low, high = chain.ends[("alpha", "eta").index(name)]
+        said.append(
+            f"m(h) is flat in {name}: log m changes by less than {FLAT} nats from {low:.3g} to {high:.3g}; the corpus "
+            f"does not tell the best {name}"
+        )
     if found.batches_on_edge > 0.05:
-        said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: the ellipse is too small")
+        said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: its ellipse is too small")
     if chain.moved < HARDLY:
         said.append(
             f"the chain hardly moves on the grid ({chain.moved:.1%} of the sweeps): narrow the range, or the grid"
@@ -174,10 +183,21 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     if chain.round_trips < TOO_FEW_TRIPS:
         said.append(f"only {chain.round_trips} round trips over the grid: take more sweeps")
     if found.batch_correlation > CORRELATED:
-        said.append(f"batches are correlated ({found.batch_correlation:.2f}): the ellipse is too small")
+        said.append(f"batches are correlated ({found.batch_correlation:.2f}): its ellipse is too small")
     if chain.uniformity < MISSED:
         said.append(f"a point of the grid that matters has {chain.uniformity:.0%} of an equal share of the visits")
     return said
+
+
+def flat_sides(chain: TemperedChain, h: np.ndarray) -> list[str]:
+    """Those of alpha and eta along which, through h, log M-hat changes by less than `FLAT` over the whole grid."""
+    terms, flat = Terms.of(chain), []
+    for side, (name, ends) in enumerate(zip(("alpha", "eta"), chain.ends, strict=True)):
+        line = np.repeat(h[None], FLAT_POINTS, axis=0)
+        line[:, side] = np.geomspace(*ends, FLAT_POINTS)
+        if ends[0] < ends[1] and np.ptp([terms.log_mean(*point) for point in line]) < FLAT:
+            flat.append(name)
+    return flat
 
 
 def check(

@@ -79,26 +79,25 @@ class UrnSide:
         slopes = np.zeros((self.length, self.length))  # the series of the derivatives of the polynomials, a row each
         slopes[:, :-1] = chebyshev.chebder(np.eye(self.length)).T / self.half
         self._derivatives = (np.eye(self.length), slopes, slopes @ slopes)
-        self._urns = np.zeros((1, self.length))  # lG(c + x) - lG(x) for c = 0, 1, ...
-
-    def row(self, values: np.ndarray) -> np.ndarray:
-        """The series of a function with these values at the nodes `x`."""
-        return np.einsum("k,kc->c", values, self._to_series)
+        self._urns = np.zeros((self.length, 1))  # the series of lG(c + x) - lG(x), a column each for c = 0, 1, ...
 
     def of_counts(self, counts: np.ndarray) -> np.ndarray:
-        """What the counts of every colour of every urn, in any order, add to the log density at the nodes."""
+        """What the counts of every colour of every urn, in any order, add to the row."""
         how_often = np.bincount(counts.ravel())
-        if len(how_often) > len(self._urns):
+        if len(how_often) > self._urns.shape[1]:
             c = np.arange(2 * len(how_often))[:, None]
-            self._urns = gammaln(c + self.x) - gammaln(self.x)
+            self._urns = np.ascontiguousarray(self._series(gammaln(c + self.x) - gammaln(self.x)).T)
         # einsum, not `@`: the bits of a BLAS product depend on its number of threads
-        return np.einsum("c,ck->k", how_often, self._urns[: len(how_often)])
+        return np.einsum("kc,c->k", self._urns[:, : len(how_often)], how_often)
 
     def of_totals(self, totals: np.ndarray) -> np.ndarray:
         """What the totals of the urns add."""
-        sizes, how_often = np.unique(totals, return_counts=True)
-        each = gammaln(self.parts * self.x) - gammaln(sizes[:, None] + self.parts * self.x)
-        return np.einsum("c,ck->k", how_often, each)
+        each = gammaln(self.parts * self.x) - gammaln(totals[:, None] + self.parts * self.x)
+        return self._series(each.sum(axis=0)[None])[0]
+
+    def _series(self, values: np.ndarray) -> np.ndarray:
+        """The series of functions with these values at the nodes `x`, a row each."""
+        return np.einsum("nk,kc->nc", values, self._to_series)
 
     def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
         u = (np.log(x) - self.middle) / self.half
@@ -134,6 +133,6 @@ def of_assignments(corpus: Corpus, topics: int, alphas: tuple[float, float], eta
 
     def rows(state: State, parameters: Parameters | None) -> tuple[np.ndarray, np.ndarray]:
         of_eta = eta.of_counts(state.term_topic) + eta.of_totals(state.topic_total)
-        return alpha.row(alpha.of_counts(state.document_topic) + documents), eta.row(of_eta)
+        return alpha.of_counts(state.document_topic) + documents, of_eta
 
     return Sides(alpha, eta, rows)

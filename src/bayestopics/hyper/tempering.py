@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.progress import counted
 from bayestopics.hyper.sides import Side, Sides, of_assignments, of_parameters
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.parameters import Parameters
@@ -121,7 +121,7 @@ def temper(
     j, rows = _nearest(points, state), None
     index, values = np.empty(sweeps, np.int64), np.empty((sweeps, len(functionals)))
     of_alpha, of_eta = np.empty((sweeps, sides.alpha.length)), np.empty((sweeps, sides.eta.length))
-    for i in tqdm(range(sweeps), desc=description, unit="sweep", disable=None, leave=False):
+    for i in counted(range(sweeps), description):
         if rows is not None:
             j = move(j, *rows, rng)
         state = replace(state, alpha=priors[j], eta=float(points[j, 1]))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.best import Best, Ellipse, best_of_chains, maximise
+from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.search import Found, find
@@ -19,7 +19,6 @@ from bayestopics.lda.state import State
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch
 
-CHAINS = 4  # and more give an ellipse of their own
 CLOSE = 0.07  # documents with nearly the same topics [figure 4]
 
 
@@ -42,16 +41,17 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     )
     seconds = watch.volatile()
     chain = found.chains[0]
+    together = best_of_chains(found.chains) if len(found.chains) >= FEWEST else None
     tables = {
         "surface": surface_table(chain, params["fine"]),
-        "ellipses": _ellipses(found),
+        "ellipses": _ellipses(found.best, together),
         "chains": _argmaxes(found.chains),
         "trace": _trace(chain, params["sampler"]),
     }
     if functionals:
         tables["functional"] = _functional(chain, params["fine"])
     arrays = {"log_zeta": chain.log_zeta, "of_alpha": chain.of_alpha, "of_eta": chain.of_eta}
-    return Record(run, _metrics(found), found.warnings, tables=tables, arrays=arrays, volatile=seconds)
+    return Record(run, _metrics(found, together), found.warnings, tables=tables, arrays=arrays, volatile=seconds)
 
 
 def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
@@ -62,12 +62,14 @@ def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
     return Grid(tuple(sides[0]), tuple(sides[1]))
 
 
-def _metrics(found: Found) -> dict[str, float]:
+def _metrics(found: Found, together: Best | None) -> dict[str, float]:
+    """The best h is that of the chains together, where there are enough; the rest is of the first one."""
     one, chain = found.best, found.chains[0]
+    h = together or one
     return {
-        "alpha": one.alpha,
-        "eta": one.eta,
-        "on_edge": float(one.on_edge),
+        "alpha": h.alpha,
+        "eta": h.eta,
+        "on_edge": float(h.on_edge),
         "batches_on_edge": one.batches_on_edge,
         "batch_correlation": one.batch_correlation,
         "uniformity": chain.uniformity,
@@ -87,26 +89,24 @@ def surface_table(chain: TemperedChain, fine: int) -> pd.DataFrame:
     return pd.DataFrame({"alpha": points[:, 0], "eta": points[:, 1], **columns})
 
 
-def _ellipses(found: Found) -> pd.DataFrame:
-    known: dict[str, Ellipse | None] = {"ellipse": found.best.ellipse, "region": found.best.region}
-    if len(found.chains) >= CHAINS:
-        together: Best = best_of_chains(found.chains)
-        known["chains"] = together.ellipse
+def _ellipses(first: Best, together: Best | None) -> pd.DataFrame:
+    """Of the logs of h. `chains` is there if there are enough of them."""
+    known = {"ellipse": first.ellipse, "region": first.region, "chains": together.ellipse if together else None}
     rows = [
         {
             "name": name,
             "center_alpha": one.center[0],
             "center_eta": one.center[1],
-            "variance_alpha": one.covariance[0][0],
-            "covariance": one.covariance[0][1],
-            "variance_eta": one.covariance[1][1],
+            "log_variance_alpha": one.log_covariance[0][0],
+            "log_covariance": one.log_covariance[0][1],
+            "log_variance_eta": one.log_covariance[1][1],
             "radius_squared": one.radius_squared,
             "level": one.level,
         }
         for name, one in known.items()
         if one is not None
     ]
-    columns = ["name", "center_alpha", "center_eta", "variance_alpha", "covariance", "variance_eta"]
+    columns = ["name", "center_alpha", "center_eta", "log_variance_alpha", "log_covariance", "log_variance_eta"]
     return pd.DataFrame(rows, columns=[*columns, "radius_squared", "level"])
 
 

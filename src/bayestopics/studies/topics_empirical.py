@@ -16,7 +16,7 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     again, to the same bits; that is a small part of it."""
     params = run.params
     seed = int(run.generator("hyper").integers(2**31))
-    found = hyper(corpus, params["topics"], sweeps=params["sweeps"], seed=seed)
+    found = hyper(corpus, params["topics"], sweeps=params["sweeps"], seed=seed, chains=1)
     h = {"alpha": found["alpha"], "eta": found["eta"]}
     at_h = dataclasses.replace(run, params={**params, **h})
     record = topics_pmmh.compute(at_h, corpus, checkpoint)

@@ -1,0 +1,125 @@
+"""Several independent searches for the best h, at once, and whether they agree.
+
+A chain that stays in one mode of z finds the best h for that mode, and its own Monte Carlo ellipse, from its batches,
+knows nothing of the others. So each chain here is a search of its own, from a random start to its own grid; the
+estimate and its ellipse come from the scatter between chains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import f
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import FEWEST, Best, best_of_chains
+from bayestopics.hyper.progress import telling
+from bayestopics.hyper.search import Found, check, find
+from bayestopics.hyper.tempering import TemperedChain
+from bayestopics.problems import InputError
+from bayestopics.runs.workers import in_processes
+from bayestopics.seeds import generator
+
+CHAINS = 4
+DISAGREE = 0.01  # the chains disagree if this test of theirs has a smaller p-value
+USUAL = 1.8  # sweeps of a search over those of its last run: two parts of the pilot, two of tuning
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    best: Best  # of all chains together
+    found: list[Found]  # by each chain
+    agreement: float | None  # p-value of `agreement`
+    warnings: list[str]
+
+    @property
+    def chains(self) -> list[TemperedChain]:
+        return [one.chains[0] for one in self.found]
+
+    def summary(self) -> dict[str, Any]:
+        """What `bayestopics hyper` prints."""
+        regions = {"ellipse": self.best.ellipse, "region": self.best.region}
+        return {
+            "alpha": self.best.alpha,
+            "eta": self.best.eta,
+            **{name: None if one is None else one.summary() for name, one in regions.items()},
+            "agreement": self.agreement,
+            "chains": [one.summary() for one in self.found],
+            "warnings": self.warnings,
+        }
+
+
+def search_several(
+    corpus: Corpus, topics: int, *, chains: int = CHAINS, workers: int = 1, seed: int = 0, **how: Any
+) -> Several:
+    """`find` by so many independent chains, in so many processes; the bits are the same for any number of these."""
+    if min(chains, workers) < 1:
+        raise InputError(f"nothing to do with {chains} chains and {workers} workers")
+    sweeps = how["sweeps"]
+    check(how.get("alphas"), how.get("etas"), how.get("shape"), sweeps)  # before processes start
+    seeds = [int(generator(seed, f"hyper/chain/{number}").integers(2**31)) for number in range(chains)]
+    found = _all(corpus, topics, how, seeds, min(workers, chains), round(USUAL * sweeps * chains))
+    together = found[0].best if chains == 1 else best_of_chains([one.chains[0] for one in found])
+    same = agreement([one.best for one in found])
+    said = [f"chain {number}: {warning}" for number, one in enumerate(found) for warning in one.warnings]
+    return Several(together, found, same, [*_doubts(chains, same), *said])
+
+
+def agreement(found: Sequence[Best]) -> float | None:
+    """The p-value of the hypothesis that the best h of chains differ by no more than their own ellipses say; those
+    without an ellipse are left out, and None if fewer than two are left.
+
+    The covariance between the chains is compared with the mean of those within them by Wilks' lambda, which for two
+    numbers has exactly an F distribution if the best h of batches and chains are normal [Anderson, An Introduction to
+    Multivariate Statistical Analysis, section 8.4].
+    """
+    known = [(one.ellipse, one.batches) for one in found if one.ellipse is not None]
+    if len(known) < 2:
+        return None
+    degrees = len(known) - 1, sum(batches - 1 for _, batches in known)
+    between = degrees[0] * np.cov(np.log([ellipse.center for ellipse, _ in known]).T)
+    within = sum((batches - 1) * np.array(ellipse.log_covariance) for ellipse, batches in known)
+    root = np.sqrt(np.linalg.det(within) / np.linalg.det(within + between))
+    statistic = (1 - root) / root * (degrees[1] - 1) / degrees[0]
+    return float(f.sf(statistic, 2 * degrees[0], 2 * (degrees[1] - 1)))
+
+
+def _doubts(chains: int, same: float | None) -> list[str]:
+    if chains == 1:
+        return ["one chain cannot see whether there are other modes of z, with another best h: take several chains"]
+    said = []
+    if same is not None and same < DISAGREE:
+        said.append(
+            f"the chains disagree by far more than their own Monte Carlo errors (p = {same:.1g}): they are in "
+            "different modes of z, or too short; look at the best h of each"
+        )
+    if chains < FEWEST:
+        said.append(f"an ellipse from independent chains needs at least {FEWEST} of them, not {chains}")
+    return said
+
+
+# -- the chains ------------------------------------------------------------------------------------------
+
+
+def _all(corpus: Corpus, topics: int, how: dict[str, Any], seeds: list[int], workers: int, sweeps: int) -> list[Found]:
+    """`sweeps`: about how many there will be."""
+    if workers == 1:
+        with tqdm(desc=f"{len(seeds)} chains", unit="sweep", total=sweeps, disable=None) as bar, telling(bar.update):
+            return [find(corpus, topics, seed=seed, **how) for seed in seeds]
+    return in_processes(_job, corpus, [(topics, how, seed) for seed in seeds], sweeps, workers)
+
+
+def _job(corpus: Corpus, topics: int, how: dict[str, Any], seed: int, progress: Callable[[int], None]) -> Found:
+    done = 0
+
+    def tell(sweeps: int) -> None:
+        nonlocal done
+        done += sweeps
+        progress(done)
+
+    with telling(tell):
+        return find(corpus, topics, seed=seed, **how)

@@ -1,0 +1,104 @@
+"""Several independent searches: do they agree, and what is said if not?"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from bayestopics.cli import main
+from bayestopics.corpus import write_corpus
+from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.hyper import several
+from bayestopics.hyper.best import Best, Ellipse
+from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.several import DISAGREE, agreement, search_several
+from bayestopics.problems import InputError
+
+SMALL = simulate_lda(
+    documents=30, length=30, terms=10, topics=2, alpha=0.3, eta=0.6, rng=np.random.default_rng(1)
+).corpus
+SPREAD = np.array([[0.01, 0.004], [0.004, 0.02]])  # of the log h of one batch
+
+
+def made_up(rng: np.random.Generator, batches: int, shift: float = 0.0) -> Best:
+    """The best h of a chain whose batches are normal, and its ellipse."""
+    draws = rng.multivariate_normal(np.log([0.2, 0.8]) + shift, SPREAD, batches)
+    h, covariance = np.exp(draws.mean(axis=0)), np.cov(draws.T) / batches
+    return Best(h[0], h[1], False, Ellipse.around(h, covariance, 6.0, 0.95), 0.0, 0.0, None, batches)
+
+
+@pytest.mark.parametrize("chains", [2, 4])
+def test_chains_of_one_law_agree_as_often_as_the_test_says(chains):
+    """1000 times: p-values below 1 %, 10 % and 50 % are as many, or it is one false alarm in 10,000 (each side)."""
+    found = [
+        agreement([made_up(np.random.default_rng([chains, n, k]), 12) for k in range(chains)]) for n in range(1000)
+    ]
+    for level in (0.01, 0.1, 0.5):
+        low, high = binom.ppf([1e-4, 1 - 1e-4], 1000, level)
+        assert low <= np.sum(np.array(found) < level) <= high
+
+
+def test_a_chain_in_another_mode_is_seen():
+    """A shift by ten standard errors of one chain of four."""
+    rng = np.random.default_rng(1)
+    four = [made_up(rng, 20), made_up(rng, 20), made_up(rng, 20), made_up(rng, 20, shift=10 * np.sqrt(0.01 / 20))]
+    assert agreement(four) < 1e-6
+    assert agreement(four[:1]) is None
+
+
+def test_the_same_bits_for_any_number_of_workers():
+    """And each chain is a search by itself, with its own seed."""
+    how = {"sweeps": 100, "chains": 3, "seed": 1}
+    one, two = (search_several(SMALL, 2, workers=workers, **how) for workers in (1, 2))
+    assert one.summary() == two.summary()
+    for here, there in zip(one.chains, two.chains, strict=True):
+        np.testing.assert_array_equal(here.of_alpha, there.of_alpha)
+    tops = np.array([[row["alpha"], row["eta"]] for row in one.summary()["chains"]])
+    assert len(np.unique(tops, axis=0)) == 3
+    assert [one.best.alpha, one.best.eta] == pytest.approx(np.exp(np.log(tops).mean(axis=0)))
+
+
+def pretend(monkeypatch, *tops: Best) -> None:
+    """Chains with these best h."""
+    found = [Found(top, [find(SMALL, 2, sweeps=100, shape=(2, 2)).chains[0]], 1, ["too short"]) for top in tops]
+    monkeypatch.setattr(several, "_all", lambda *_: found)
+    together = Best(0.2, 0.8, False, None, 0.0, 0.0, None, len(tops))
+    monkeypatch.setattr(several, "best_of_chains", lambda chains: together)
+
+
+def test_what_is_said(monkeypatch):
+    rng = np.random.default_rng(2)
+    near = [made_up(rng, 20) for _ in range(4)]
+    pretend(monkeypatch, *near)
+    assert several.agreement(near) > DISAGREE
+    said = search_several(SMALL, 2, chains=4, sweeps=100).warnings
+    assert said == [f"chain {number}: too short" for number in range(4)]
+    pretend(monkeypatch, *near[:3], made_up(rng, 20, shift=1.0))
+    assert "the chains disagree by far more" in search_several(SMALL, 2, chains=4, sweeps=100).warnings[0]
+    pretend(monkeypatch, *near[:2])
+    assert "needs at least 4 of them, not 2" in search_several(SMALL, 2, chains=2, sweeps=100).warnings[0]
+    pretend(monkeypatch, near[0])
+    alone = search_several(SMALL, 2, chains=1, sweeps=100)
+    assert "one chain cannot see" in alone.warnings[0]
+    assert (alone.agreement, alone.best) == (None, near[0])
+    with pytest.raises(InputError, match="0 chains"):
+        search_several(SMALL, 2, chains=0, sweeps=100)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_corpus(SMALL, tmp_path / "small.ldac")
+    words = ["hyper", str(tmp_path / "small.ldac"), "--topics", "2", "--sweeps", "100", "--workers", "1"]
+    assert main([*words, "--chains", "4", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {"alpha", "eta", "ellipse", "region", "agreement", "chains", "warnings"} == set(found)
+    assert len(found["chains"]) == 4
+    if found["ellipse"] is not None:
+        assert 0 < found["ellipse"]["alpha"][0] < found["alpha"] < found["ellipse"]["alpha"][1]
+    assert main([*words, "--chains", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "chain      alpha        eta" in text
+    assert "warning: one chain cannot see" in text
+    assert main([*words, "--method", "gibbs-em"]) == 0
+    assert "ellipse  unknown" in capsys.readouterr().out
