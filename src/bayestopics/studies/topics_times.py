@@ -29,14 +29,16 @@ STANDS_FOR = {"lda-20-short": ("lda-20", 10.0)}  # the paper's corpus has so man
 
 
 def hours(records: Iterable[Record]) -> pd.DataFrame:
-    """A row a piece of work of the paper that one of our records tells of; of several, the first."""
+    """A row a piece of work of the paper that one of our records tells of."""
     rows: list[dict[str, Any]] = []
     for record in records:
         kind = record.run.params["kind"]
         if kind in WORK:
             rows += WORK[kind](record)
     table = pd.DataFrame(rows, columns=["method", "corpus", "measured on", "work", "hours", "hours of the paper"])
-    return table.drop_duplicates(["method", "corpus", "work"], ignore_index=True)
+    return table.sort_values(["method", "corpus", "hours"]).drop_duplicates(
+        ["method", "corpus", "work"], ignore_index=True
+    )
 
 
 def _pmmh(record: Record) -> Iterator[dict[str, Any]]:
