@@ -160,9 +160,9 @@ def furthest(truth: np.ndarray, found: np.ndarray) -> float:
 
 @pytest.mark.parametrize(("size", "sweeps", "blocks"), [(100, 20, False), (20, 5, True)], ids=["tokens", "blocks"])
 def test_a_stream_recovers_bars(size: int, sweeps: int, blocks: bool) -> None:
-    """Each in 10 of 10 seeds tried, none above 0.09. Token moves with batches of 20: 8 of 10, the others up to 0.41.
+    """Tokens in 10 of 10 seeds tried, none above 0.09; with batches of 20 in 8 of 10, the others up to 0.41.
 
-    With block moves the eight have only a third of the weight: documents that come back meet topics of their own.
+    Blocks in 8 of 8, none above 0.11; topics that the first pass made beside the eight keep about 0.4 of the weight.
     """
     simulated = simulate_bars(400, 60, 4, rng=np.random.default_rng(7))
     rng = np.random.default_rng(8)
@@ -170,8 +170,45 @@ def test_a_stream_recovers_bars(size: int, sweeps: int, blocks: bool) -> None:
     for batch in minibatches(simulated.corpus, size, rng, passes=10):
         learner.partial_fit(batch)
     assert furthest(simulated.truth["beta"], learner.components.means().T) < 0.15
-    if not blocks:
-        assert np.sort(learner.mean_weights()[0])[-8:].sum() > 0.8  # hardly anything is needed beside the eight
+    assert np.sort(learner.mean_weights()[0])[-8:].sum() > (0.5 if blocks else 0.8)
+
+
+@pytest.mark.parametrize("blocks", [False, True], ids=["tokens", "blocks"])
+def test_a_stream_recovers_the_large_topics_of_an_hdp(blocks: bool) -> None:
+    """Three corpora, four seeds each; two thirds of the topics with over 3 % of the tables are found to 0.2.
+
+    Measured: 35 of 44 by tokens, 39 of 44 with blocks. A control: topics from the prior are nowhere near.
+    """
+    found, control = [], []
+    for data in range(3):
+        simulated = simulate_hdp(600, 60, 100, 3.0, 1.0, 0.05, np.random.default_rng(data))
+        tables, beta = simulated.truth["topic_tables"], simulated.truth["beta"]
+        large = beta[tables > 0.03 * tables.sum()]
+        for seed in range(100, 104):
+            rng = np.random.default_rng(seed)
+            learner = TruncationFreeHDP(100, rng, 600, eta=0.05, gamma=3.0, block_moves=blocks)
+            for batch in minibatches(simulated.corpus, 50, rng, passes=4):
+                learner.partial_fit(batch)
+            means = learner.components.means().T
+            for topics, kept in ((means, found), (rng.dirichlet(np.full(100, 0.05), len(means)), control)):
+                kept.extend([furthest(topic[None], topics) < 0.2 for topic in large])
+    assert np.mean(found) > 2 / 3
+    assert not any(control)
+
+
+def test_blocks_move_in_the_first_pass_only() -> None:
+    """From the second pass on a learner does what one without block moves does; without `documents` there is no end."""
+    counts = simulate_bars(30, 20, 4, rng=np.random.default_rng(17)).corpus.counts
+    for documents, same in ((30, True), (None, False)):
+        blocks = TruncationFreeHDP(16, np.random.default_rng(18), documents, block_moves=True)
+        for _ in range(3):
+            blocks.partial_fit(counts[:10])
+        tokens = TruncationFreeHDP.from_state_dict(blocks.state_dict())
+        tokens.settings["block_moves"] = False
+        for learner in (blocks, tokens):
+            learner.partial_fit(counts[10:])
+        one, other = blocks.components, tokens.components
+        assert (one.count == other.count and np.array_equal(one.stored, other.stored)) == same
 
 
 def test_blocks_find_topics_that_tokens_do_not() -> None:

@@ -139,25 +139,16 @@ def model_of(corpus: Corpus, assignments: np.ndarray) -> Model:
 # -- peers ---------------------------------------------------------------------------------------------
 
 
-def gensim_model(corpus: Corpus, **more: Any) -> Any:
-    """Trained as it is made: one pass, or `max_chunks` batches."""
+def open_gensim(corpus: Corpus) -> Running:
+    """It makes its first step as it is made, on the clock in a pass, off it in a curve."""
     from gensim.models import HdpModel
 
     logging.getLogger("gensim").setLevel(logging.ERROR)
     levels = {"T": TRUNCATION, "K": TABLES, "chunksize": BATCH}
     prior = {"alpha": PRIOR.concentration, "gamma": PRIOR.gamma, "eta": PRIOR.eta}
-    words = dict(enumerate(corpus.vocabulary))
-    return HdpModel(bags_of(corpus), words, **levels, **prior, kappa=KAPPA, tau=TAU, random_state=1, **more)
-
-
-def model_of_gensim(model: Any) -> Model:
-    model.update_expectations()
-    alpha, beta = model.hdp_to_lda()
-    return Model(alpha, beta.T / beta.T.sum(axis=0))
-
-
-def open_gensim(corpus: Corpus) -> Running:
-    model, bags, rng = gensim_model(corpus, max_chunks=1), bags_of(corpus), np.random.default_rng(1)
+    rates = {"kappa": KAPPA, "tau": TAU}
+    bags, words, rng = bags_of(corpus), dict(enumerate(corpus.vocabulary)), np.random.default_rng(1)
+    model = HdpModel(bags, words, max_chunks=1, random_state=1, **levels, **prior, **rates)
     queue: list[Any] = []
 
     def step() -> None:
@@ -167,6 +158,12 @@ def open_gensim(corpus: Corpus) -> Running:
         model.update_chunk([bags[d] for d in queue.pop(0)])
 
     return Running(step, lambda: model_of_gensim(model), lambda: int(np.count_nonzero(model.m_lambda_sum >= 1.0)))
+
+
+def model_of_gensim(model: Any) -> Model:
+    model.update_expectations()
+    alpha, beta = model.hdp_to_lda()
+    return Model(alpha, beta.T / beta.T.sum(axis=0))
 
 
 def tomotopy_model(corpus: Corpus, eta: float) -> Any:
@@ -233,7 +230,7 @@ def passes(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
 
     def one_pass(name: str) -> None:
         last[name] = VARIATIONAL[name](training)
-        for _ in range(batches - (name == "gensim")):  # it makes its first step as it is made
+        for _ in range(batches - (name == "gensim")):  # it has made its first step
             last[name].step()
 
     names = _present(VARIATIONAL, peers)

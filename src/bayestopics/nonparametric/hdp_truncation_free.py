@@ -34,8 +34,11 @@ ROOM = 16  # topics that may be born before arrays are made larger
 class TruncationFreeHDP(TruncationFree):
     """`gamma` (the paper's a) of the corpus, `concentration` (b) of the documents; `sweeps` after the first draw.
 
-    With `block_moves` many more topics are born, for several times the work a document; over several passes too many:
-    q has seen the documents before, and a topic made by one of them suits it too well.
+    With `block_moves` many more topics are born, for several times the work a document. There are block moves in the
+    first pass over `documents` only, or for ever in a stream without that number: later q has seen the documents
+    before, and a topic made by one of them suits it too well. They are right for a single pass, and where topics are
+    far apart (simulated corpora: 13 to 15 of 15 topics found, without them 4 to 6). They are not the default: on KOS
+    and NIPS abstracts, of whose many small topics few are needed, held-out scores after equal seconds are mostly lower.
     """
 
     name = "truncation-free HDP"
@@ -67,7 +70,9 @@ class TruncationFreeHDP(TruncationFree):
 
     def _draw(self, components: Components, bags: Bags) -> Drawn:
         concentrations = (self.settings["gamma"], self.settings["concentration"])
-        sampler = (self.settings["sweeps"], self.settings["block_moves"])
+        documents = self.settings["documents"]
+        first_pass = documents is None or self.documents_seen - len(bags) < documents
+        sampler = (self.settings["sweeps"], self.settings["block_moves"] and first_pass)
         return draw_batch(components, *concentrations, bags, *sampler, self.rng)
 
     def _add(self, components: Components, bags: Bags, drawn: Drawn, first: int = 0) -> None:

@@ -64,6 +64,7 @@ class TruncationFree(Learner):
         """
         bags = Bags.of(corpus, self.term_count)
         for _ in range(iterations):
+            self.documents_seen += len(bags)
             frozen, old = self.components, self.components.count
             fresh = Components(self.term_count, frozen.eta, old)
             for d in range(len(bags)):
@@ -73,7 +74,6 @@ class TruncationFree(Learner):
                 self._add(frozen, document, drawn, old)
             self.components = fresh
             self.components.keep(self._alive())
-            self.documents_seen += len(bags)
             self.updates += 1
             self._record(held_out)
 
