@@ -50,7 +50,7 @@ def _folded(text: str, width: int = 36) -> str:
 
 
 def _legend(records: list[Record]) -> list[Line2D]:
-    grey = "#555555"
+    grey, hollow = "#555555", {"marker": "o", "markerfacecolor": "white", "linewidth": 0}
     lines: dict[str, dict[str, Any]] = {
         "of LDA, with its interval": {"color": COLOUR[EVIDENCE], "marker": "o", "linewidth": 2.2},
         "of the HDP, with its interval": {"color": COLOUR[GIBBS], "marker": "o", "linewidth": 2.2},
