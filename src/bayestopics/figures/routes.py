@@ -55,12 +55,7 @@ def _legend(records: list[Record]) -> list[Line2D]:
         "of LDA, with its interval": {"color": COLOUR[EVIDENCE], "marker": "o", "linewidth": 2.2},
         "of the HDP, with its interval": {"color": COLOUR[GIBBS], "marker": "o", "linewidth": 2.2},
         "chains from different starts do not agree": {"color": grey, "linestyle": "--", "linewidth": 2.2},
-        "topics with 1 % of the tokens or more": {
-            "color": COLOUR[GIBBS],
-            "marker": "o",
-            "mfc": "white",
-            "linewidth": 0,
-        },
+        "topics with 1 % of the tokens or more": {"color": COLOUR[GIBBS], **hollow},
         "at an end of the range that was tried": {"color": grey, "marker": "D", "linewidth": 0},
         "topics that generated the corpus": {"color": "#888888", "linestyle": ":"},
     }
