@@ -82,6 +82,7 @@ def draw_topics(records: list[Record], scale: str) -> Figure:
         seeds = record.run.params["seeds"]
         right.set(title=f"K over the sweeps ({seeds} chains)", xlabel="sweep", ylabel="K", xscale="log")
         plain_ticks(right.xaxis)
+        right.yaxis.set_major_locator(MaxNLocator(integer=True))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=3)
     label_scale(figure, scale)
     return figure
