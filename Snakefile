@@ -29,6 +29,7 @@ include: "workflow/rules/truncation_free_runs.smk"
 include: "workflow/rules/truncation_free.smk"
 include: "workflow/rules/split_merge_runs.smk"
 include: "workflow/rules/split_merge.smk"
+include: "workflow/rules/routes.smk"
 include: "workflow/rules/tracking.smk"
 include: "workflow/rules/claims.smk"
 

@@ -32,7 +32,7 @@ from bayestopics.runs.record import Record
 COLOUR = dict(zip(LABELS, (COLOURS[6], COLOURS[0], COLOURS[2], COLOURS[1]), strict=True))
 MARKERS = dict(zip(LABELS, "osD^", strict=True))
 WIDTH = 0.2  # of a bar: four samplers beside each other
-BINS = 20  # of sweeps, in which acceptance is counted
+BINS = 12  # of sweeps, in which acceptance is counted: the first have a move a chain and sweep
 BLOCKS = {"plain": COLOURS[6], "blocked": COLOURS[4]}
 CONFUSED = (GIBBS, "exact", "paper")
 
@@ -82,6 +82,7 @@ def draw_topics(records: list[Record], scale: str) -> Figure:
         seeds = record.run.params["seeds"]
         right.set(title=f"K over the sweeps ({seeds} chains)", xlabel="sweep", ylabel="K", xscale="log")
         plain_ticks(right.xaxis)
+        right.yaxis.set_major_locator(MaxNLocator(integer=True))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=3)
     label_scale(figure, scale)
     return figure
@@ -114,7 +115,7 @@ def draw_acceptance(records: list[Record], scale: str) -> Figure:
             if np.isfinite(first):
                 axis.axvline(first, color=COLOUR[sampler], linestyle=":", linewidth=1)
         axis.set(title=setting(record), xlabel="sweep", ylabel="share accepted", xscale="log")
-        axis.set_ylim(bottom=0.0)
+        axis.set_ylim(0.0, 1.02)
         plain_ticks(axis.xaxis)
     corpus = records[0].run.params["corpus"]
     figure.suptitle(f"{corpus}: moves accepted, +- binomial error; dotted: median first sweep with all topics")

@@ -38,6 +38,7 @@ MODELS, METHODS = ("hdp", "dp-mixture"), tuple(SWEEPS)
 MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep; with 20 topics ten cost about as much as it
 STATES = 20  # of a chain, over which held-out probabilities are averaged
 PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
+LARGE = 0.01  # of the tokens: a topic below it is one that nobody would miss
 STARTS = (1, 20, 5, 60)  # topics that the chains start with, in turn: below and above most answers
 
 
@@ -132,7 +133,8 @@ def sample(
         begin = time.perf_counter()
         state, moves = step(state, rng, MOVES[task.method], task.variant)
         done.seconds.append(time.perf_counter() - begin)
-        row = {"sweep": sweep, "topics": state.topics, "log_joint": log_joint(state)}
+        large = int(np.count_nonzero(state.topic_total >= LARGE * training.token_count))
+        row = {"sweep": sweep, "topics": state.topics, "large_topics": large, "log_joint": log_joint(state)}
         for split_moves, name in ((True, "splits"), (False, "merges")):
             row[name], row[f"{name}_accepted"] = tally(moves, split_moves)
         done.rows.append(row)
