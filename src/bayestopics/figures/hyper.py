@@ -96,7 +96,8 @@ def _h_axes(axis: Axes, title: str = "") -> None:
 
 def _name(record: Record) -> str:
     params = record.run.params
-    return ("z alone" if params["sampler"] == OURS else str(params["sampler"])) + f", chain {params['replicate'] + 1}"
+    which = f"chain {params['replicate'] + 1}" if params["chains"] == 1 else f"{params['chains']} chains"
+    return f"{'z alone' if params['sampler'] == OURS else params['sampler']}, {which}"
 
 
 # -- M-hat -----------------------------------------------------------------------------------------------
