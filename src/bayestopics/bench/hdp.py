@@ -65,6 +65,7 @@ class Running(NamedTuple):
     step: Callable[[], object]  # a batch, or a sweep
     model: Callable[[], Model]
     topics: Callable[[], int]
+    spent: float = 0.0  # CPU seconds of steps made already
 
 
 Open = Callable[[Corpus], Running]
@@ -140,7 +141,7 @@ def model_of(corpus: Corpus, assignments: np.ndarray) -> Model:
 
 
 def open_gensim(corpus: Corpus) -> Running:
-    """It makes its first step as it is made, on the clock in a pass, off it in a curve."""
+    """It makes its first step as it is made."""
     from gensim.models import HdpModel
 
     logging.getLogger("gensim").setLevel(logging.ERROR)
@@ -148,8 +149,9 @@ def open_gensim(corpus: Corpus) -> Running:
     prior = {"alpha": PRIOR.concentration, "gamma": PRIOR.gamma, "eta": PRIOR.eta}
     rates = {"kappa": KAPPA, "tau": TAU}
     bags, words, rng = bags_of(corpus), dict(enumerate(corpus.vocabulary)), np.random.default_rng(1)
+    begin = time.process_time()
     model = HdpModel(bags, words, max_chunks=1, random_state=1, **levels, **prior, **rates)
-    queue: list[Any] = []
+    spent, queue = time.process_time() - begin, list[Any]()
 
     def step() -> None:
         if not queue:
@@ -157,7 +159,10 @@ def open_gensim(corpus: Corpus) -> Running:
             queue.extend(order[start : start + BATCH] for start in range(0, len(order), BATCH))
         model.update_chunk([bags[d] for d in queue.pop(0)])
 
-    return Running(step, lambda: model_of_gensim(model), lambda: int(np.count_nonzero(model.m_lambda_sum >= 1.0)))
+    def topics() -> int:
+        return int(np.count_nonzero(model.m_lambda_sum >= 1.0))
+
+    return Running(step, lambda: model_of_gensim(model), topics, spent)
 
 
 def model_of_gensim(model: Any) -> Model:
@@ -323,7 +328,8 @@ def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
     programs = VARIATIONAL | SAMPLERS
     for name in _present(programs, peers):
         say(f"{name} over time")
-        opened, seconds, steps = programs[name](training), 0.0, 0
+        opened = programs[name](training)
+        seconds, steps = opened.spent, int(opened.spent > 0.0)
         for check in np.geomspace(effort.budget / 200, effort.budget, effort.checks).tolist():
             while seconds < check:
                 begin = time.process_time()
@@ -340,14 +346,16 @@ def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
 def levels(table: pd.DataFrame) -> pd.DataFrame:
     """Seconds that a program of ours and a peer need to come near the best score that both reach."""
     columns = ["corpus", "program", "reference", "level", "seconds", "seconds_of_reference"]
+    columns += ["best", "best_of_reference"]
     rows = []
     for corpus, of_corpus in table.groupby("corpus", sort=False):
         curve = dict(list(of_corpus.groupby("program", sort=False)))
         for reference, name in itertools.product([peer for peer in PEERS if peer in curve], curve):
             if name not in PEERS:
                 pair = curve[name], curve[reference]
-                level = min(part["per_word"].max() for part in pair)
-                rows.append([corpus, name, reference, level, *(_reached(part, level - NEAR) for part in pair)])
+                best = [part["per_word"].max() for part in pair]
+                reached = [_reached(part, min(best) - NEAR) for part in pair]
+                rows.append([corpus, name, reference, min(best), *reached, *best])
     return pd.DataFrame(rows, columns=columns)
 
 

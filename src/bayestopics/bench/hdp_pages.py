@@ -5,11 +5,13 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from bayestopics.bench.hdp import BATCH, MOVES, NEAR, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
 from bayestopics.figures.style import COLOURS
 
 Tables = dict[str, pd.DataFrame]
+BEST = ("best", "best_of_reference")
 LINES = dict(zip([name for name in (*VARIATIONAL, *SAMPLERS) if name not in PEERS], COLOURS, strict=False))
 LINES |= {"gensim": "#777777", "tomotopy": "#000000"}
 
@@ -36,6 +38,7 @@ def levels(table: pd.DataFrame) -> pd.DataFrame:
     shown["seconds"] = table["seconds"].map("{:.2g}".format)
     shown["seconds of the reference"] = table["seconds_of_reference"].map("{:.2g}".format)
     shown["times as fast"] = (table["seconds_of_reference"] / table["seconds"]).map("{:.2g}".format)
+    shown["best"], shown["best of the reference"] = (table[name].map("{:.3f}".format) for name in BEST)
     return shown
 
 
@@ -81,8 +84,12 @@ def figure(tables: Tables) -> Figure:
             style = "--" if name in PEERS else "-"
             below.errorbar(line["topics"], cost, yerr=spread, color=LINES[name], linestyle=style, marker="o", ms=3.5)
         below.set(xlabel="number of topics in use", ylabel="nanoseconds a token, a sweep", yscale="log", xscale="log")
-        below.xaxis.set_major_formatter("{x:,.0f}")
+        topics = sorted(set(costs.loc[costs["corpus"] == corpus, "topics"]))
+        below.set_xticks(topics, [str(count) for count in topics])
+        below.tick_params(axis="x", which="minor", labelbottom=False)
+        below.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         below.yaxis.set_major_formatter("{x:,.0f}")
+        below.yaxis.set_minor_formatter(NullFormatter())
     drawn.tight_layout()
     handles, labels = axes[0, 0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
