@@ -1,23 +1,6 @@
-# Study `routes`: the number of topics by every route, a run a corpus.
+# Study `routes`: the number of topics by every route, a run a corpus. Its runs are named in routes_runs.smk.
 
 if "routes" in config["studies"]:
-
-    def routes_runs():
-        for entry in AT_SCALE["routes"]["runs"]:
-            rest = {key: value for key, value in entry.items() if key != "corpora"}
-            for corpus in entry["corpora"]:
-                for given, where in [
-                    (AT_SCALE["routes"]["corpora"], "the scale's corpora"),
-                    (STUDY["routes"]["priors"], "priors"),
-                ]:
-                    insist(
-                        corpus in given,
-                        f"config/studies/routes.yaml: {corpus!r} is not among {where}",
-                    )
-                yield corpus, {"kind": "routes", "corpus": corpus, **STUDY["routes"]["priors"][corpus], **rest}
-
-    RUNS["routes"] = {name: run for name, run in routes_runs() if PLACES[run["corpus"]]}
-    OUTPUTS["routes"] = [f"{RESULTS}/routes/routes.{ending}" for ending in ("png", "csv")]
 
     rule routes:
         input:

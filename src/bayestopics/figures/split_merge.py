@@ -199,17 +199,17 @@ def draw_blocks(records: list[Record], scale: str) -> Figure:
             own = table[table["sampler"] == sampler].set_index("seed")
             for seed, chain in chains[chains["sampler"] == sampler].groupby("seed"):
                 style = {"color": colour, "linewidth": 0.8, "label": sampler if seed == 0 else None}
-                row[0].plot(chain["sweep"], chain["log_joint"], **style)
-                row[1].plot(chain["sweep"] * own.loc[seed, "seconds_a_sweep"], chain["log_joint"], **style)
+                row[0].plot(chain["sweep"], chain["log_joint"] / 1000, **style)
+                row[1].plot(chain["sweep"] * own.loc[seed, "seconds_a_sweep"], chain["log_joint"] / 1000, **style)
             of_joint, of_topics = own["autocorrelation_log_joint"], own["autocorrelation_topics"]
             for axis, unit in ((row[2], 1.0), (row[3], own["seconds_a_sweep"])):
                 for offset, times in ((0, of_joint * unit), (2.6, of_topics * unit)):
                     axis.plot(times, np.full(len(times), offset + place), "o", color=colour, alpha=0.7)
                     axis.plot(times.mean(), offset + place, "|", color=colour, markersize=16)
         share = record.metrics["tokens_in_blocks"]
-        row[0].set(title=f"{record.run.params['corpus']}: {share:.0%} of the tokens in blocks", xlabel="sweep")
-        row[0].set(ylabel="log joint (nats)", xscale="log")
-        row[1].set(title=setting(record), xlabel="CPU seconds", xscale="log")
+        row[0].set_title(f"{record.run.params['corpus']}: {setting(record)};\n{share:.0%} of the tokens in blocks")
+        row[0].set(xlabel="sweep", ylabel="log joint (1000 nats)", xscale="log")
+        row[1].set(xlabel="CPU seconds", xscale="log")
         row[2].set(title="autocorrelation time", xlabel="sweeps", xscale="log")
         row[3].set(title="autocorrelation time", xlabel="CPU seconds", xscale="log")
         for axis in row[2:]:
