@@ -175,8 +175,8 @@ def learn(
         done.seconds.append(time.perf_counter() - begin)
         if checkpoint.due() or update == task.work * batches - 1:
             checkpoint.save((learner.state_dict(), order, done.seconds, done.resumed))
-    names = ("update", "documents", "topics")
-    done.rows = [dict(zip(names, row, strict=True)) for row in learner.history.table().tolist()]
+    names = ("documents", "topics")  # a row a saved update
+    done.rows = [dict(zip(names, row, strict=True)) for row in learner.history.table().astype(int).tolist()]
     components, used = learner.components, learner.used_components()
     done.counts, done.arrays = by_size(components.weight * components.stored)[:, :used], learner.state_dict()
     if held_out is not None and task.model == "dp-mixture":
