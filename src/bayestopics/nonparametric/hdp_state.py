@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,10 +71,15 @@ class HdpState(State):
     def total_eta(self) -> float:
         return len(self.term_topic) * self.eta
 
+    @cached_property
+    def document_offsets(self) -> np.ndarray:
+        """int64[D + 1]: the tokens of document d are document_offsets[d] .. document_offsets[d + 1] - 1."""
+        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1))
+
     def changed(self, **fields: Any) -> HdpState:
-        """With other fields; the orders of the tokens, once found, are kept."""
-        other = replace(self, **fields)
-        other.__dict__.update({name: self.__dict__[name] for name in ("by_term", "by_block") if name in self.__dict__})
+        """With other fields; what is known of the order of the tokens is kept."""
+        other, known = replace(self, **fields), ("by_term", "by_block", "document_offsets")
+        other.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return other
 
     def copy(self) -> HdpState:

@@ -189,28 +189,46 @@ def _halves(state: HdpState, selection: Selection, words: np.ndarray, least: flo
     """Place the tokens in random order: by drawing (a split), or where they are (a merge); see `place`."""
     split, first, second, seeds = selection
     size = state.topic_total[first] + (0 if split else state.topic_total[second])
-    tokens, side = _members(state.assignments, first, second, size, seeds, words)
+    tokens = _members(state.assignments, state.document_offsets, state.document_topic, first, second, size)
+    side = _in_random_order(tokens, state.assignments, state.topic_total, first, second, seeds, words)
     prior = state.alpha[first] / 2 if split else (state.alpha[first] + state.alpha[second]) / 2
     return place(state, tokens, side, prior, words if split else None, least)
 
 
 @kernel
 def _members(
-    assignments: np.ndarray, first: int, second: int, size: int, seeds: tuple[int, int], words: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The tokens of two topics, which may be the same, and which of them each has; two seeds in front, the others in
-    random order."""
+    assignments: np.ndarray, offsets: np.ndarray, document_topic: np.ndarray, first: int, second: int, size: int
+) -> np.ndarray:
+    """The tokens of two topics, which may be the same; `size` of them. Documents that have neither are passed over."""
     tokens, found = np.empty(size + 1, np.int64), 0
-    for i in range(len(assignments)):
-        tokens[found] = i  # without a branch: most tokens are overwritten by the next
-        found += (assignments[i] == first) | (assignments[i] == second)
-    tokens, side = tokens[:size], np.zeros(size, np.int8)
+    for d in range(len(document_topic)):
+        if document_topic[d, first] > 0 or document_topic[d, second] > 0:
+            for i in range(offsets[d], offsets[d + 1]):
+                tokens[found] = i  # without a branch: most tokens are overwritten by the next
+                found += (assignments[i] == first) | (assignments[i] == second)
+    return tokens[:size]
+
+
+@kernel
+def _in_random_order(
+    tokens: np.ndarray,
+    assignments: np.ndarray,
+    topic_total: np.ndarray,
+    first: int,
+    second: int,
+    seeds: tuple[int, int],
+    words: np.ndarray,
+) -> np.ndarray:
+    """Bring two seeds to the front, one of each topic, and the others behind them into random order, in place; returns
+    which of the topics each has."""
+    size, side = len(tokens), np.zeros(len(tokens), np.int8)
     if seeds[0] >= 0:
         places = int(np.searchsorted(tokens, seeds[0])), int(np.searchsorted(tokens, seeds[1]))
     elif first == second:
         places = _two(size, words)
     else:
-        places = (_one_of(tokens, assignments, first, words), _one_of(tokens, assignments, second, words))
+        zero, one = int(uniform(words) * topic_total[first]), int(uniform(words) * topic_total[second])
+        places = _nth(zero, tokens, assignments, first), _nth(one, tokens, assignments, second)
     tokens[0], tokens[places[0]] = tokens[places[0]], tokens[0]
     other = places[0] if places[1] == 0 else places[1]  # where it is now
     tokens[1], tokens[other] = tokens[other], tokens[1]
@@ -221,16 +239,18 @@ def _members(
         for i in range(size):
             side[i] = assignments[tokens[i]] == second
     side[0], side[1] = 0, 1
-    return tokens, side
+    return side
 
 
 @kernel
-def _one_of(tokens: np.ndarray, assignments: np.ndarray, topic: int, words: np.ndarray) -> int:
-    """The place of one that has this topic: any is tried until one does."""
-    while True:
-        place = int(uniform(words) * len(tokens))
+def _nth(number: int, tokens: np.ndarray, assignments: np.ndarray, topic: int) -> int:
+    """The place of the token that has so many of its topic before it."""
+    for place in range(len(tokens)):
         if assignments[tokens[place]] == topic:
-            return place
+            if number == 0:
+                return place
+            number -= 1
+    return -1
 
 
 def place(
