@@ -36,6 +36,7 @@ PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang &
 TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's
 KAPPA, TAU = 0.6, 1.0  # the rates of `nonparametric.truncated`; gensim adds 1 to tau itself
 HELD_OUT = 20  # one document of so many
+START = 50  # topics of a sampler's random start, ours and tomotopy's: from its default of 2 it hardly gets away
 DRAWS = 10  # of the weights of a state, the last of which counts: it hardly depends on where they began
 PARTICLES = 10
 MOVES = 10  # that are timed together
@@ -110,7 +111,7 @@ def sweeper(name: str, rng: np.random.Generator) -> Callable[[HdpState], HdpStat
 def open_sampler(name: str) -> Open:
     def opened(corpus: Corpus) -> Running:
         rng = np.random.default_rng(1)
-        state, sweep = [random_start(corpus, PRIOR, 2, rng)], sweeper(name, rng)
+        state, sweep = [random_start(corpus, PRIOR, START, rng)], sweeper(name, rng)
 
         def step() -> None:
             state[0] = sweep(state[0])
@@ -175,7 +176,7 @@ def tomotopy_model(corpus: Corpus, eta: float) -> Any:
     """Optimisation of the hyperparameters off."""
     import tomotopy
 
-    model = tomotopy.HDPModel(alpha=PRIOR.concentration, gamma=PRIOR.gamma, eta=eta, seed=1)
+    model = tomotopy.HDPModel(initial_k=START, alpha=PRIOR.concentration, gamma=PRIOR.gamma, eta=eta, seed=1)
     model.optim_interval = 0
     for words in words_of(corpus):
         model.add_doc(words)
@@ -288,7 +289,7 @@ def _warmed_up(corpus: Corpus, prior: HdpPrior, peers: set[str], warm_up: int) -
         model.train(warm_up, workers=1)
         return state_of(corpus, assignments_of(model, corpus), prior), model
     rng = np.random.default_rng(1)
-    state = random_start(corpus, prior, 2, rng)
+    state = random_start(corpus, prior, START, rng)
     for _ in range(warm_up):
         state = hdp_gibbs.sweep(state, rng)
     return state, None

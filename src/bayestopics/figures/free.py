@@ -22,6 +22,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "truncated": {"color": RED, "marker": "s", "linestyle": "--"},
 }
 SHADES = {"truncation-free": "Blues", "truncated": "Oranges"}
+Handles = dict[tuple[str, int], Any]  # (method, batch size) -> its line
 TITLES = {"dp-mixture": "DP mixture", "hdp": "HDP"}
 PER_WORD = "held-out log likelihood\n(nats a word)"
 
@@ -81,7 +82,7 @@ def _against_batch(records: list[Record], scale: str, column: str, label: str, b
             errors = 2.0 * part["bar"] if bars else None
             handles[str(method)] = axis.errorbar(part["batch"], part[column], errors, **style)
         _batch_axis(axis, sorted(table["batch"].unique().tolist()))
-        axis.set_title(f"{axis.get_title(loc='left')}, after {budget(found[key]):.3g} s", loc="left")
+        axis.set_title(f"{axis.get_title(loc='left')}, after {budget(found[key]):.3g} CPU s", loc="left")
         axis.set_ylabel(label)
     ordered = {method: handles[method] for method in METHODS if method in handles}
     figure.legend(list(ordered.values()), list(ordered), loc="outside right upper")
@@ -118,16 +119,23 @@ def _shade(record: Record, sizes: list[int]) -> Any:
     return plt.get_cmap(SHADES[record.run.params["method"]])(0.35 + 0.6 * place)
 
 
-def _over(axis: Axes, panel: list[Record], sizes: list[int], x: str, y: str) -> dict[str, Any]:
+def _over(axis: Axes, panel: list[Record], sizes: list[int], x: str, y: str) -> Handles:
     """Lines of all runs of a panel over CPU seconds or documents; returns what a legend needs."""
-    handles = {}
+    handles: Handles = {}
     for record in panel:
         method, batch = record.run.params["method"], record.run.params["batch"]
         along = seconds_of(record) if x == "seconds" else record.trace["documents"].to_numpy()
         line = STYLES[method] | {"color": _shade(record, sizes), "markersize": 3}
-        (handles[f"{method}, S = {batch}"],) = axis.plot(along, record.trace[y], **line)
+        (handles[method, batch],) = axis.plot(along, record.trace[y], **line)
     axis.set(xscale="log", xlabel="CPU seconds of learning" if x == "seconds" else "documents seen")
     return handles
+
+
+def _legend(figure: Figure, handles: Handles) -> None:
+    """By method and batch size: not all panels have all sizes."""
+    order = sorted(handles, key=lambda key: (METHODS.index(key[0]), key[1]))
+    labels = [f"{method}, S = {batch}" for method, batch in order]
+    figure.legend([handles[key] for key in order], labels, loc="outside right upper", prop={"size": 8.5})
 
 
 def _sizes(records: list[Record]) -> list[int]:
@@ -137,13 +145,13 @@ def _sizes(records: list[Record]) -> list[int]:
 def draw_held_out_over_time(records: list[Record], scale: str) -> Figure:
     """The held-out score over seconds, a line a run; the dotted line is where runs are compared."""
     found = panels(records)
-    handles: dict[str, Any] = {}
+    handles: Handles = {}
     figure, axes = _grid(found, height=3.6)
     for key, axis in axes.items():
         handles |= _over(axis, found[key], _sizes(records), "seconds", "per_word")
         axis.axvline(budget(found[key]), color="#888888", linestyle=":", linewidth=1.2)
         axis.set_ylabel(PER_WORD)
-    figure.legend(list(handles.values()), list(handles), loc="outside right upper", prop={"size": 8.5})
+    _legend(figure, handles)
     label_scale(figure, scale)
     return figure
 
@@ -151,7 +159,7 @@ def draw_held_out_over_time(records: list[Record], scale: str) -> Figure:
 def draw_components_over_time(records: list[Record], scale: str) -> Figure:
     """Components of one model over seconds (above) and documents (below) [figures 3b and 4b, right]."""
     found = panels(records)
-    handles: dict[str, Any] = {}
+    handles: Handles = {}
     size = (max(7.5, 4.1 * len(found) + 1.8), 7.2)
     figure, axes = plt.subplots(2, len(found), figsize=size, layout="constrained", squeeze=False)
     for column, ((model, corpus), panel) in enumerate(found.items()):
@@ -159,6 +167,6 @@ def draw_components_over_time(records: list[Record], scale: str) -> Figure:
             handles |= _over(axis, panel, _sizes(records), x, "components")
             axis.set_title(f"{TITLES[model]}, {corpus}")
             _count_axis(axis)
-    figure.legend(list(handles.values()), list(handles), loc="outside right upper", prop={"size": 8.5})
+    _legend(figure, handles)
     label_scale(figure, scale)
     return figure
