@@ -39,8 +39,8 @@ class TruncationFreeHDP(TruncationFree):
     before, and a topic made by one of them suits it too well. After equal CPU seconds (8 on real corpora, batches of
     100, one or two seeds) held-out scores are higher with them on ACL abstracts (-7.59, not -7.75 nats a word), the New
     York Times sample (-7.50, -7.60) and NIPS abstracts (-7.42, -7.44), not on KOS (-7.78, -7.77 and -7.66, -7.57); of
-    15 simulated topics 13 to 15 are found, without them 4 to 6. They are not the default, as they are not the paper's
-    and make far more topics than the data need: over 700 on KOS, where 120 of a sampler predict better.
+    15 simulated topics (one corpus) 13 to 15 are found, without them 4 to 6. They are not the default, as they are not
+    the paper's and make far more topics than the data need: over 700 on KOS, where 120 of a sampler predict better.
     """
 
     name = "truncation-free HDP"
