@@ -2,6 +2,7 @@
 
 if "number_of_topics" in config["studies"]:
     NUMBER = AT_SCALE["number_of_topics"]
+    IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # or in the place of one that is: hours to compare
     PRIORS = STUDY["number_of_topics"]["priors"]
     for part in ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances"):
         for entry in NUMBER[part]:
@@ -57,7 +58,7 @@ if "number_of_topics" in config["studies"]:
         f"{RESULTS}/number_of_topics/evidence.csv",
         f"{RESULTS}/number_of_topics/ladders.csv",
         f"{RESULTS}/number_of_topics/constants.csv",
-        f"{RESULTS}/number_of_topics/times.csv",
+        *([f"{RESULTS}/number_of_topics/times.csv"] if IN_TABLE_3.intersection(NUMBER["corpora"]) else []),
     ]
 
     WALKS = ["topics_pmmh", "topics_empirical"]
