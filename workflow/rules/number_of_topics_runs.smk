@@ -2,12 +2,7 @@
 
 if "number_of_topics" in config["studies"]:
     NUMBER = AT_SCALE["number_of_topics"]
-    IN_TABLE_3 = {
-        "lda-20",
-        "lda-20-short",
-        "whales",
-        "birds-of-prey",
-    }  # or in the place of one that is: hours to compare
+    IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second stands for the first
     PRIORS = STUDY["number_of_topics"]["priors"]
     for part in ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances"):
         for entry in NUMBER[part]:
