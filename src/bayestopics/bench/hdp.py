@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,6 +34,7 @@ from bayestopics.processes import using_threads
 
 PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang & Blei's
 TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's
+OVER_TIME = 1000  # documents a batch of every variational program over time: a sampler's sweep sees all of them
 KAPPA, TAU = 0.6, 1.0  # the rates of `nonparametric.truncated`; gensim adds 1 to tau itself
 HELD_OUT = 20  # one document of so many
 START = 50  # topics of a sampler's random start, ours and tomotopy's: from its default of 2 it hardly gets away
@@ -70,15 +71,16 @@ class Running(NamedTuple):
 
 
 Open = Callable[[Corpus], Running]
+OpenStream = Callable[[Corpus, int], Running]  # with so many documents in a batch
 
 
 # -- ours ----------------------------------------------------------------------------------------------
 
 
-def open_learner(make: Callable[[Corpus, np.random.Generator], Learner]) -> Open:
-    def opened(corpus: Corpus) -> Running:
+def open_learner(make: Callable[[Corpus, np.random.Generator], Learner]) -> OpenStream:
+    def opened(corpus: Corpus, batch: int) -> Running:
         rng = np.random.default_rng(1)
-        learner, batches = make(corpus, rng), minibatches(corpus, BATCH, rng)
+        learner, batches = make(corpus, rng), minibatches(corpus, batch, rng)
 
         def model() -> Model:
             weights, theta = learner.mean_model()
@@ -141,12 +143,12 @@ def model_of(corpus: Corpus, assignments: np.ndarray) -> Model:
 # -- peers ---------------------------------------------------------------------------------------------
 
 
-def open_gensim(corpus: Corpus) -> Running:
+def open_gensim(corpus: Corpus, batch: int) -> Running:
     """It makes its first step as it is made."""
     from gensim.models import HdpModel
 
     logging.getLogger("gensim").setLevel(logging.ERROR)
-    levels = {"T": TRUNCATION, "K": TABLES, "chunksize": BATCH}
+    levels = {"T": TRUNCATION, "K": TABLES, "chunksize": batch}
     prior = {"alpha": PRIOR.concentration, "gamma": PRIOR.gamma, "eta": PRIOR.eta}
     rates = {"kappa": KAPPA, "tau": TAU}
     bags, words, rng = bags_of(corpus), dict(enumerate(corpus.vocabulary)), np.random.default_rng(1)
@@ -157,7 +159,7 @@ def open_gensim(corpus: Corpus) -> Running:
     def step() -> None:
         if not queue:
             order = rng.permutation(len(bags)).tolist()
-            queue.extend(order[start : start + BATCH] for start in range(0, len(order), BATCH))
+            queue.extend(order[start : start + batch] for start in range(0, len(order), batch))
         model.update_chunk([bags[d] for d in queue.pop(0)])
 
     def topics() -> int:
@@ -207,7 +209,7 @@ def open_tomotopy(corpus: Corpus) -> Running:
     )
 
 
-VARIATIONAL: dict[str, Open] = {
+VARIATIONAL: dict[str, OpenStream] = {
     "truncation-free": open_learner(truncation_free),
     "truncation-free, blocks": open_learner(partial(truncation_free, block_moves=True)),
     "truncated": open_learner(truncated),
@@ -235,7 +237,7 @@ def passes(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
     last: dict[str, Running] = {}
 
     def one_pass(name: str) -> None:
-        last[name] = VARIATIONAL[name](training)
+        last[name] = VARIATIONAL[name](training, BATCH)
         for _ in range(batches - (name == "gensim")):  # it has made its first step
             last[name].step()
 
@@ -250,7 +252,7 @@ def passes(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
     return pd.DataFrame(rows)
 
 
-def _present(programs: dict[str, Open], peers: set[str]) -> list[str]:
+def _present(programs: Iterable[str], peers: set[str]) -> list[str]:
     return [name for name in programs if name not in PEERS or name in peers]
 
 
@@ -326,19 +328,22 @@ def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
     """A row a program and check: the held-out score after so many CPU seconds of learning."""
     training, held_out = split(corpus)
     rows: list[dict[str, Any]] = []
-    programs = VARIATIONAL | SAMPLERS
+    programs: dict[str, Callable[[], Running]] = {
+        **{name: partial(opened, training, OVER_TIME) for name, opened in VARIATIONAL.items()},
+        **{name: partial(opened, training) for name, opened in SAMPLERS.items()},
+    }
     for name in _present(programs, peers):
         say(f"{name} over time")
-        opened = programs[name](training)
-        seconds, steps = opened.spent, int(opened.spent > 0.0)
+        running = programs[name]()
+        seconds, steps = running.spent, int(running.spent > 0.0)
         for check in np.geomspace(effort.budget / 200, effort.budget, effort.checks).tolist():
             while seconds < check:
                 begin = time.process_time()
-                opened.step()
+                running.step()
                 seconds, steps = seconds + time.process_time() - begin, steps + 1
-            found = opened.model().score(held_out)
+            found = running.model().score(held_out)
             row = {"corpus": corpus.name, "program": name, "seconds": seconds, "steps": steps}
-            row |= {"per_word": found.per_word, "error": found.standard_error, "topics": opened.topics()}
+            row |= {"per_word": found.per_word, "error": found.standard_error, "topics": running.topics()}
             if not rows or rows[-1] != row:  # a long step goes over several checks
                 rows.append(row)
     return pd.DataFrame(rows)

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from bayestopics.bench.hdp import BATCH, MOVES, NEAR, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
+from bayestopics.bench.hdp import BATCH, MOVES, NEAR, OVER_TIME, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
 from bayestopics.figures.style import COLOURS
 
 Tables = dict[str, pd.DataFrame]
@@ -61,7 +61,7 @@ def shown(tables: Tables) -> dict[str, pd.DataFrame]:
         "HDP, one sweep from the same state; a split-merge move costs so many sweeps of gibbs (means of "
         f"{MOVES}): {cost}": sweeps(tables["sweeps"]),
         f"HDP, CPU seconds until the held-out score is within {NEAR} of the best that a program and the reference "
-        "both reach": levels(tables["levels"]),
+        f"both reach; batches of {OVER_TIME}": levels(tables["levels"]),
     }
 
 
