@@ -19,6 +19,7 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Run, same_bits
 from bayestopics.studies import split_merge_answers as answers
 from bayestopics.studies import split_merge_blocks, split_merge_perplexity, split_merge_synthetic
+from killing import Killed, Killing
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
@@ -53,14 +54,6 @@ def computed(simulated, tmp_path_factory):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_run_goes_on_with_the_same_bits(kind, simulated, computed, tmp_path):
-    class Killed(Exception):
-        pass
-
-    class Killing(Checkpoint):
-        def save(self, state):
-            super().save(state)
-            raise Killed
-
     one, compute = run(kind), KINDS[kind][0].compute
     for _ in range(2):
         with pytest.raises(Killed):

@@ -22,6 +22,7 @@ from bayestopics.studies import (
     topics_slip,
     topics_times,
 )
+from killing import Killed, Killing
 
 LAW = {"documents": 12, "length": 15, "terms": 8, "topics": 2, "alpha": 0.3, "eta": 0.3}
 PRIOR = {"alpha": 0.3, "eta": 0.3}
@@ -67,14 +68,6 @@ def test_a_killed_run_goes_on_with_the_same_bits(kind, corpus, tmp_path):
     module, params = KINDS[kind]
     one = run(kind, **params)
     whole = module.compute(one, corpus, Checkpoint(tmp_path / "whole", one))
-
-    class Killed(Exception):
-        pass
-
-    class Killing(Checkpoint):
-        def save(self, state):
-            super().save(state)
-            raise Killed
 
     kills = 0
     for _ in range(3):
