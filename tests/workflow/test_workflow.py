@@ -151,6 +151,20 @@ def test_a_killed_workflow_goes_on_and_gives_the_same_records(finished, tmp_path
         assert same_bits(read(ours), read(theirs)), ours
 
 
+def test_a_store_whose_making_was_killed_is_made_anew(finished, tmp_path):
+    """MLflow cannot go on with migrations that were cut short: a half-made store must not stand in its place."""
+    make = f"from pathlib import Path; from bayestopics.runs.publish import *; print(create_store(Path({str(tmp_path)!r})))"
+    command = [sys.executable, "-c", make]
+    process = subprocess.Popen(command, env=finished.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not any(path.stat().st_size for path in tmp_path.rglob("mlflow.db")):
+        time.sleep(0.01)
+    process.kill()
+    assert process.communicate()[0] == b""  # it was not ready yet
+    assert any(path.stat().st_size for path in tmp_path.rglob("mlflow.db"))
+    assert finished.run(*command).stdout.strip().isdigit()
+
+
 def test_without_corpora_it_says_at_once_what_is_left_out(copy):
     # a plan is enough; at the scale quick most corpora are real
     done = copy.snakemake("--dry-run", scale="quick")

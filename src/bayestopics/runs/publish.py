@@ -1,8 +1,9 @@
 """Run records to MLflow: one run a record, however often it is published.
 
 Only this module imports mlflow, and only when it is called: the import takes seconds. Publishing is the work of one
-process at a time (the workflow's `mlflow_writer` resource); a fresh sqlite store is created by a rule of its own,
-because several processes that migrate its schema at once crash.
+process at a time (the workflow's `mlflow_writer` resource). MLflow makes a fresh sqlite store by dozens of migrations,
+which cannot be taken up again when they are cut short and crash when two processes run them; so a store is made
+elsewhere and put in its place when it is whole.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import calendar
 import math
 import os
+import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,7 +30,11 @@ STEPS = {"trace": ("sweep", "step"), "evidence": ("topics",), "scores": ("topics
 
 
 def tracking_uri(results: Path) -> str:
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{(results / 'mlflow.db').resolve()}"
+    return os.environ.get("MLFLOW_TRACKING_URI") or _sqlite(results / "mlflow.db")
+
+
+def _sqlite(path: Path) -> str:
+    return f"sqlite:///{path.resolve()}"
 
 
 def create_store(results: Path) -> str:
@@ -65,7 +71,14 @@ def _client(results: Path) -> Any:
     results.mkdir(parents=True, exist_ok=True)
     from mlflow import MlflowClient
 
-    return MlflowClient(tracking_uri(results))
+    store, uri = results / "mlflow.db", tracking_uri(results)
+    if uri == _sqlite(store) and not store.exists():
+        with tempfile.TemporaryDirectory(dir=results, prefix="mlflow-store-") as folder:
+            whole = Path(folder) / store.name
+            MlflowClient(_sqlite(whole)).search_experiments()
+            if not store.exists():  # no other process was first
+                whole.replace(store)
+    return MlflowClient(uri)
 
 
 def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> str:
