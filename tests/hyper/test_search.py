@@ -64,7 +64,9 @@ def test_two_seeds_agree_within_their_ellipses():
     assert found[0].best.ellipse.log_covariance[0][0] < found[0].best.region.log_covariance[0][0]
     summary = found[0].summary()
     assert summary["alpha"] == found[0].best.alpha
-    assert set(summary["region"]) == {"center", "log_covariance", "radius_squared", "level", "alpha", "eta"}
+    keys = {"center", "covariance", "log_covariance", "radius_squared", "level", "alpha", "eta"}
+    assert set(summary["ellipse"]) == set(summary["region"]) == keys
+    assert np.sqrt(np.diag(summary["ellipse"]["covariance"])) == pytest.approx(found[0].best.ellipse.deviations)
 
 
 def test_limits_and_a_grid_of_ones_own():

@@ -240,6 +240,14 @@ def test_a_weak_corpus_has_a_region_of_positive_h():
     assert Ellipse.around(np.array([0.2, 0.8]), np.array([[1.0, 1.0], [1.0, 1.0]]), 6.0, 0.95) is None
 
 
+def test_the_covariance_of_h_is_that_of_draws_of_it():
+    """A small one, so that the logs are nearly linear; 100,000 draws know it to about 1 %."""
+    logs = 1e-4 * np.array([[1.0, 0.5], [0.5, 2.0]])
+    one = Ellipse.around(np.array([0.2, 3.0]), logs, 6.0, 0.95)
+    draws = np.exp(np.random.default_rng(12).multivariate_normal(np.log(one.center), logs, 100_000))
+    np.testing.assert_allclose(one.summary()["covariance"], np.cov(draws.T), rtol=0.03)
+
+
 def test_the_curvature_is_that_of_the_estimate():
     chain, step = made_up(np.random.default_rng(6), 2000, 2.0), 1e-3
     terms, h = Terms.of(chain), np.array([0.8, 1.3])

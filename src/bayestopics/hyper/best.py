@@ -42,9 +42,14 @@ class Ellipse:
         return cls((float(h[0]), float(h[1])), rows, radius_squared, level)  # type: ignore[arg-type]
 
     @property
+    def covariance(self) -> np.ndarray:
+        """Of alpha and eta: that of their logs, times the center on both sides (delta method)."""
+        return np.outer(self.center, self.center) * np.array(self.log_covariance)
+
+    @property
     def deviations(self) -> np.ndarray:
-        """Standard deviations of alpha and eta: those of their logs times the center (delta method)."""
-        return np.array(self.center) * np.sqrt(np.diag(self.log_covariance))
+        """Standard deviations of alpha and eta."""
+        return np.sqrt(np.diag(self.covariance))
 
     @property
     def extent(self) -> np.ndarray:
@@ -63,8 +68,9 @@ class Ellipse:
         return np.asarray(self.center) * np.exp((np.linalg.cholesky(np.array(self.log_covariance)) @ circle).T)
 
     def summary(self) -> dict[str, Any]:
-        """Its fields, and the smallest and largest alpha and eta in it."""
-        return {**asdict(self), **dict(zip(("alpha", "eta"), self.extent.tolist(), strict=True))}
+        """Its fields, the covariance of alpha and eta themselves, and the smallest and largest of them in it."""
+        extent = dict(zip(("alpha", "eta"), self.extent.tolist(), strict=True))
+        return {**asdict(self), "covariance": self.covariance.tolist(), **extent}
 
 
 @dataclass(frozen=True)
