@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy.special import polygamma
 from scipy.stats import t as student
+from statsmodels.stats import multivariate
 
 import oracle
 from bayestopics.hyper import estimates, tempering
-from bayestopics.hyper.best import Ellipse, best, best_of_chains, curvature
+from bayestopics.hyper.best import Ellipse, best, best_of_chains, curvature, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, has_finite_variance, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import DirichletSide, of_assignments
@@ -162,6 +163,16 @@ def test_surfaces_bands_and_the_best_h():
     assert best(chain).ellipse is None
 
 
+def test_bands_cover_the_whole_function_as_often_as_they_say():
+    """Of 16 bands of 95 %, fewer than 13 would be a false alarm in 1 % of seeds; a third of their width misses."""
+    points = np.concatenate([GRID.points, ELSEWHERE])
+    truth = np.array([exact(*h)[1] for h in points])
+    found = [bands(chain, points) for run in PAPER for chain in chains(*run)]
+    furthest = [np.max(np.abs(truth - middle) / (upper - middle)) for _, middle, upper in found]
+    assert np.sum(np.array(furthest) < 1) >= 13
+    assert np.sum(np.array(furthest) < 1 / 3) < 13
+
+
 # -- the two sides ---------------------------------------------------------------------------------
 
 
@@ -270,6 +281,14 @@ def test_the_monte_carlo_ellipse_covers_as_often_as_it_says():
     chains = [made_up(np.random.default_rng([9, number]), 400, 2.0) for number in range(1000)]
     tens = [chains[first : first + 10] for first in range(0, 1000, 10)]
     assert 86 <= sum(best_of_chains(ten).ellipse.covers(truth) for ten in tens) < 100
+
+
+def test_the_ellipse_of_chains_is_hotellings():
+    """On its edge the test of statsmodels has a p-value of exactly 5 %."""
+    chains = [made_up(np.random.default_rng([11, number]), 100, 2.0) for number in range(6)]
+    tops = np.log([maximise(Terms.of(chain))[0] for chain in chains])
+    for h in best_of_chains(chains).ellipse.outline(7):
+        assert multivariate.test_mvmean(tops, np.log(h)).pvalue == pytest.approx(0.05, rel=1e-6)
 
 
 def test_chains_in_two_modes_have_a_region_that_covers_both():
