@@ -168,9 +168,9 @@ def scores_table(records: list[Record]) -> pd.DataFrame:
 
 
 def times_table(records: list[Record]) -> pd.DataFrame:
-    """A row a corpus and T: seconds of each method, medians over the starts; beside them the paper's minutes.
+    """A row a corpus and T: CPU seconds of each method, medians over the starts; beside them the paper's minutes.
 
-    Ours of tempering are CPU seconds of everything: placing the grid, tuning, and all chains of the last run.
+    Ours of tempering are of everything: placing the grid, tuning, and all chains of the last run.
     """
     rows = []
     models = [(r.run.params["corpus"], r.run.params["topics"], r) for r in records]

@@ -308,7 +308,7 @@ def claim_h6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
         f"tempering to Gibbs-EM {ratios[0]:,.2g}, Gibbs-EM to variational EM {ratios[1]:,.2g} (medians; paper "
         f"{numbers['ratios'][0]} and {numbers['ratios'][1]}). " + "; ".join(said)
     )
-    return Answer(ours, "CPU seconds of tempering with search and tuning; medians over the starts", "not comparable")
+    return Answer(ours, "CPU seconds, of tempering with search and tuning; medians over the starts", "not comparable")
 
 
 def claim_h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
