@@ -64,6 +64,8 @@ def test_two_seeds_agree_within_their_ellipses():
     assert found[0].best.ellipse.log_covariance[0][0] < found[0].best.region.log_covariance[0][0]
     summary = found[0].summary()
     assert summary["alpha"] == found[0].best.alpha
+    least, most = summary["occupancy"]
+    assert 0 <= least < 1 / np.prod(summary["grid"]["shape"]) < most < 1
     keys = {"center", "covariance", "log_covariance", "radius_squared", "level", "alpha", "eta"}
     assert set(summary["ellipse"]) == set(summary["region"]) == keys
     assert np.sqrt(np.diag(summary["ellipse"]["covariance"])) == pytest.approx(found[0].best.ellipse.deviations)

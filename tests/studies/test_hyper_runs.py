@@ -4,15 +4,39 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.hyper.estimates import expectation, surface
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run
+from bayestopics.runs.record import Run, read, write
 from bayestopics.studies import hyper_rivals
+from bayestopics.studies.hyper_surface import FUNCTIONALS, chain_of, compute
 
 CORPUS = simulate_lda(
     documents=12, length=20, terms=8, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(1)
 ).corpus
+
+
+@pytest.mark.parametrize(("sampler", "functionals"), [("single-site", False), ("augmented", True)])
+def test_a_record_has_all_that_estimates_at_any_h_need(tmp_path: Path, sampler: str, functionals: bool) -> None:
+    params = {"kind": "hyper_surface", "topics": 2, "sampler": sampler, "moves": "all", "sweeps": 200, "chains": 1}
+    params |= {"replicate": 0, "functionals": functionals, "fine": 5}
+    run = Run("hyperparameters", "smoke", "x-tempering", params, 1, "x", "-", "-")
+    write(compute(run, CORPUS, Checkpoint(tmp_path, run)), tmp_path / "x")
+    record = read(tmp_path / "x")
+    chain = chain_of(record, CORPUS)
+    alphas, etas = (np.linspace(*ends, 5) for ends in chain.ends)
+    table = record.tables["surface"]
+    np.testing.assert_allclose(surface(chain, alphas, etas)[0].ravel(), table["log_m"], atol=1e-9)
+    assert (record.metrics["occupancy_min"], record.metrics["occupancy_max"]) == pytest.approx(
+        (chain.occupancy.min(), chain.occupancy.max())
+    )
+    assert chain.uniformity == pytest.approx(record.metrics["uniformity"])
+    for number, name in enumerate(FUNCTIONALS if functionals else ()):
+        table = record.tables["functional"]
+        part = table[table["name"] == name]
+        np.testing.assert_allclose(expectation(chain, part[["alpha", "eta"]].to_numpy(), number), part["hat"])
 
 
 def test_seconds_of_rivals_are_cpu_seconds_as_those_of_tempering_are(tmp_path: Path, monkeypatch) -> None:

@@ -63,6 +63,7 @@ class Found:
             "eta": self.best.eta,
             **{name: None if one is None else one.summary() for name, one in regions.items()},
             "grid": {"alpha": list(grid.ends[0]), "eta": list(grid.ends[1]), "shape": list(grid.shape)},
+            "occupancy": [float(chain.occupancy.min()), float(chain.occupancy.max())],
             "uniformity": chain.uniformity,
             "round_trips": chain.round_trips,
             "moved": chain.moved,

@@ -13,6 +13,7 @@ from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.sides import of_assignments, of_parameters
 from bayestopics.hyper.tempering import WITH_PARAMETERS, Functional, TemperedChain
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
@@ -51,7 +52,21 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     if functionals:
         tables["functional"] = _functional(chain, params["fine"])
     arrays = {"log_zeta": chain.log_zeta, "of_alpha": chain.of_alpha, "of_eta": chain.of_eta}
+    arrays |= {"alphas": np.array(chain.grid.alphas), "etas": np.array(chain.grid.etas)}
     return Record(run, _metrics(found, together), found.warnings, tables=tables, arrays=arrays, volatile=seconds)
+
+
+def chain_of(record: Record, corpus: Corpus) -> TemperedChain:
+    """The first chain of a record, for estimates at any h within its grid."""
+    arrays, trace, params = record.arrays, record.tables["trace"], record.run.params
+    grid = Grid(tuple(arrays["alphas"].tolist()), tuple(arrays["etas"].tolist()))
+    if params["sampler"] in WITH_PARAMETERS:
+        sides = of_parameters(corpus, params["topics"])
+    else:
+        sides = of_assignments(corpus, params["topics"], *grid.ends)
+    values = trace[[name for name in FUNCTIONALS if name in trace]].to_numpy()
+    rows = arrays["log_zeta"], trace["index"].to_numpy(), arrays["of_alpha"], arrays["of_eta"]
+    return TemperedChain(grid, sides.alpha, sides.eta, *rows, values, None, grid.ends)
 
 
 def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
@@ -72,6 +87,8 @@ def _metrics(found: Found, together: Best | None) -> dict[str, float]:
         "on_edge": float(h.on_edge),
         "batches_on_edge": one.batches_on_edge,
         "batch_correlation": one.batch_correlation,
+        "occupancy_min": float(chain.occupancy.min()),
+        "occupancy_max": float(chain.occupancy.max()),
         "uniformity": chain.uniformity,
         "round_trips": chain.round_trips,
         "moved": chain.moved,
