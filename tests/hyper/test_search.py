@@ -85,6 +85,7 @@ def test_limits_and_a_grid_of_ones_own():
         {"alphas": (2.0, 1.0)},
         {"etas": (0.0, 1.0)},
         {"shape": (1, 5)},
+        {"shape": (1000, 1000)},
         {"sweeps": 10},
         {"topics": 1},
         {"search": "what"},
@@ -197,3 +198,9 @@ def test_methods_say_what_they_cannot_do():
     ):
         with pytest.raises(InputError):
             hyper(SMALL, 3, **wrong)
+    with pytest.raises(InputError, match="full-bayes needs at least 100 sweeps, not 1"):
+        hyper(SMALL, 3, method="full-bayes", sweeps=1)
+    short = hyper(SMALL, 3, method="full-bayes", sweeps=100, etas=(0.05, 0.06))  # at whose end the best eta is
+    assert short["ellipse"] is None
+    assert short["warnings"]
+    assert not any("ellipse" in warning for warning in short["warnings"])

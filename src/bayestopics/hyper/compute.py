@@ -75,7 +75,7 @@ def _full_bayes(
     corpus: Corpus, topics: int, alphas: Range | None, etas: Range | None, sweeps: int, seed: int, sampler: str
 ) -> dict[str, Any]:
     """The mode of the density of h, then refined by a chain at it (2.1)."""
-    check(alphas, etas, None, sweeps)
+    check(alphas, etas, None, sweeps, method="full-bayes")
     rng, work = generator(seed, "hyper/full-bayes"), {"sweeps": sweeps, "burn_in": sweeps // 4, "sampler": sampler}
     found = full_bayes(corpus, topics, rng=rng, alphas=alphas or ENDS, etas=etas or ENDS, **work)  # type: ignore
     mode = found.mode
@@ -88,7 +88,7 @@ def _full_bayes(
         doubts.append("the best h is at the end of its range; it may be anywhere beyond")
     elif refined.on_edge:
         doubts.append("the chain at the mode is too short to refine it: this is the mode of a density estimate")
-    if refined.batch_correlation > CORRELATED:
+    if refined.ellipse is not None and refined.batch_correlation > CORRELATED:
         doubts.append(f"batches are correlated ({refined.batch_correlation:.2f}): the ellipse is too small")
     h = mode if refined.on_edge else np.array([refined.alpha, refined.eta])
     region = posterior_region(found)

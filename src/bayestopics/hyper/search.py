@@ -31,6 +31,7 @@ DEVIATIONS = 3.0  # of log h, on each side of its mode: how far the grid goes
 NARROWEST, WIDEST = 0.02, float(np.log(4))  # half the grid, in logs
 SPACING = 1.5  # between points, in standard deviations of log h given z
 FEWEST, MOST = 7, 31  # points on a side
+MOST_POINTS = 10_000  # of a grid of one's own: densities at all of them are held for thousands of sweeps
 PLACES = 4  # that are tried, as long as the best h is on the edge
 SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
@@ -202,7 +203,12 @@ def flat_sides(chain: TemperedChain, h: np.ndarray) -> list[str]:
 
 
 def check(
-    alphas: Range | None, etas: Range | None, shape: tuple[int, int] | None, sweeps: int, search: str = SEARCHES[0]
+    alphas: Range | None,
+    etas: Range | None,
+    shape: tuple[int, int] | None,
+    sweeps: int,
+    search: str = SEARCHES[0],
+    method: str = "tempering",
 ) -> None:
     if search not in SEARCHES:
         raise InputError(f"unknown search {search!r}; known are {', '.join(SEARCHES)}")
@@ -213,5 +219,7 @@ def check(
             raise InputError(f"the range of {name} must span at least {NARROWEST_RANGE:.0%}, not {ends}")
     if shape is not None and min(shape) < 2:
         raise InputError(f"a grid must have at least 2x2 points, not {shape[0]}x{shape[1]}")
+    if shape is not None and shape[0] * shape[1] > MOST_POINTS:
+        raise InputError(f"a grid may have at most {MOST_POINTS} points, not {shape[0]}x{shape[1]}")
     if sweeps < SHORTEST:
-        raise InputError(f"tempering needs at least {SHORTEST} sweeps, not {sweeps}")
+        raise InputError(f"{method} needs at least {SHORTEST} sweeps, not {sweeps}")
