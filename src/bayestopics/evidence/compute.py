@@ -85,6 +85,7 @@ ESTIMATORS: dict[str, One] = {
     "chib": _chib,
 }
 UNBIASED = ("reference", "ais", "smc", "pseudo-marginal")
+NO_VARIANCE = ("harmonic-psi",)  # once a term occurs more than eta times
 NOT_TO_BE_TRUSTED = ("harmonic-z", "harmonic-psi", "chib")
 
 
@@ -118,10 +119,8 @@ def evidence(
     name = path if method == "annealing" else method
     jobs = [(count, repeat) for count in topics for repeat in range(repeats)]
     made = _make_all(Work(name, corpus, prior, sweeps, seed), jobs, workers, checkpoint)
-    found = [
-        combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), unbiased=name in UNBIASED)
-        for count in topics
-    ]
+    about = {"unbiased": name in UNBIASED, "has_variance": name not in NO_VARIANCE}
+    found = [combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), **about) for count in topics]
     doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if name in NOT_TO_BE_TRUSTED:
         doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
