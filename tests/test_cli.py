@@ -185,6 +185,18 @@ def test_evidence(tiny: Path, capsys: Capture) -> None:
     assert answer(capsys, "evidence", tiny, "--repeats", 1, "--sweeps", 4)["standard_error"][0] is None
 
 
+def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:
+    work = ["--topics", 2, "--sweeps", 300, "--repeats", 4, "--eta", 0.3]
+    one, same, other = (
+        answer(capsys, "evidence", tiny, *work, "--alpha", alpha) for alpha in ("0.4", "0.4,0.4", "0.4,4")
+    )
+    assert one["log_estimates"] == same["log_estimates"]
+    swapped = answer(capsys, "evidence", tiny, *work, "--alpha", "4,0.4")  # names of topics mean nothing
+    error = np.hypot(other["standard_error"][0], swapped["standard_error"][0])
+    assert abs(other["log_evidence"][0] - swapped["log_evidence"][0]) < 9 * error
+    assert other["log_evidence"] != one["log_evidence"]
+
+
 def test_topics(tiny: Path, capsys: Capture) -> None:
     work = ["--max", 4, "--start", "1,4", "--inner", 3, "--iterations", 200, "--burn-in", 20, "--alpha", 0.4]
     found = answer(capsys, "topics", tiny, *work, "--workers", 1)
