@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bayestopics import __version__
-from bayestopics.cli import main
+from bayestopics.cli import _starts, main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.runs.record import read as read_record
 from bayestopics.runs.record import same_bits
@@ -205,6 +205,19 @@ def test_topics(tiny: Path, capsys: Capture) -> None:
     assert {"acceptance_rate", "longest_stay", "log_estimate_sd", "warnings"} <= set(found)
     assert found == answer(capsys, "topics", tiny, *work, "--workers", 2)
     assert answer(capsys, "topics", tiny, *work[2:], "--max", 0, "--prior", "poisson:2", "--workers", 1)["mode"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "starts"),
+    [(1, 100, [5, 30]), (1, 20, [5, 20]), (1, 5, [1, 5]), (2, 3, [2, 3]), (40, 100, [40, 65]), (7, None, [7, 32])],
+)
+def test_where_chains_start(low: int, high: int | None, starts: list[int]) -> None:
+    assert _starts(low, high) == starts
+
+
+def test_topics_of_a_short_range_needs_no_start(tiny: Path, capsys: Capture) -> None:
+    work = ["--max", 3, "--inner", 2, "--iterations", 50, "--burn-in", 0, "--workers", 1]
+    assert answer(capsys, "topics", tiny, *work) == answer(capsys, "topics", tiny, *work, "--start", "1,3")
 
 
 def test_score(tiny: Path, capsys: Capture) -> None:

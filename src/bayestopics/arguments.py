@@ -157,7 +157,8 @@ def _topics_command(commands: Any, output: Parser) -> None:
     command.add_argument("--min", type=_positive, default=1, metavar="T", help="least number of topics")
     about = "largest number of topics; 0: no limit, where the prior allows it"
     command.add_argument("--max", type=_count, default=100, metavar="T", help=about)
-    command.add_argument("--start", type=_counts, default="5,30", metavar="T", help="a chain from each: 5 or 5,30,60")
+    about = "a chain from each: 5 or 5,30,60 (default: 5,30, moved into the range where they are outside)"
+    command.add_argument("--start", type=_counts, default=argparse.SUPPRESS, metavar="T", help=about)
     about = "of the number of topics: uniform, poisson:RATE or geometric:P"
     command.add_argument("--prior", default="uniform", metavar="P", help=about)
     command.add_argument("--inner", type=_positive, default=50, metavar="m", help="sweeps an estimate")
