@@ -181,8 +181,22 @@ def test_evidence(tiny: Path, capsys: Capture) -> None:
     assert found | {"seconds": None} == again | {"seconds": None}
     assert answer(capsys, "evidence", tiny, *work, "--method", "pseudo-marginal")["unbiased"]
     for rival in ("chib", "harmonic-z", "harmonic-psi"):
-        assert "compared" in answer(capsys, "evidence", tiny, *work, "--method", rival)["warnings"][-1]
+        found = answer(capsys, "evidence", tiny, *work, "--method", rival)
+        assert "compared" in found["warnings"][-1]
+        assert ("one_labelling" in found) == (rival == "chib")
+        if rival == "chib":  # in one labelling, or in all of them
+            more = np.subtract(found["one_labelling"], found["log_evidence"])
+            assert more == pytest.approx(np.log([1, 2, 24]))
     assert answer(capsys, "evidence", tiny, "--repeats", 1, "--sweeps", 4)["standard_error"][0] is None
+
+
+@pytest.mark.parametrize(
+    ("way", "word"),
+    [("--path ais", "unbiased"), ("--path replica-exchange", "biased"), ("--method chib", "one labelling")],
+)
+def test_evidence_for_people(tiny: Path, capsys: Capture, way: str, word: str) -> None:
+    main(["evidence", str(tiny), "--topics", "2", "--sweeps", "4", "--repeats", "2", *way.split()])
+    assert f" {word}" in capsys.readouterr().out
 
 
 def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:

@@ -305,6 +305,15 @@ def _show_evidence(result: Result) -> str:
     lines = ["topics   log evidence   standard error"]
     for topics, value, error in zip(result["topics"], result["log_evidence"], result["standard_error"], strict=True):
         lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
+    if "one_labelling" in result:
+        lines += ["", "for chains that keep to one labelling of their topics:"]
+        lines += [f"{t:6}  {value:13.2f}" for t, value in zip(result["topics"], result["one_labelling"], strict=True)]
+    if "unbiased" in result:
+        lines += [
+            "",
+            "the estimates of m(T) are "
+            + ("unbiased, their logs too low on average" if result["unbiased"] else "biased"),
+        ]
     lines += ["", *(f"warning: {warning}" for warning in result["warnings"])]
     return "\n".join(lines).rstrip()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
@@ -124,9 +125,14 @@ def evidence(
     doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if name in NOT_TO_BE_TRUSTED:
         doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
+    both = {}
+    if name == "chib" and np.ndim(prior.alpha) == 0:
+        doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
+        both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     return {
         "topics": list(topics),
         "log_evidence": [one.log_evidence for one in found],
+        **both,
         "standard_error": [one.standard_error for one in found],
         "log_estimates": [one.log_estimates for one in found],
         "unbiased": name in UNBIASED,
