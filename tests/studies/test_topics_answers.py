@@ -8,6 +8,7 @@ from bayestopics.claims import MissingRecords
 from bayestopics.corpus.registry import Entry
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.figures import topics as figures
+from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, same_bits
 from bayestopics.studies import (
@@ -127,6 +128,25 @@ def test_exact_posterior_and_chain(tmp_path):
     table = topics_exact.compute(one, tiny, Checkpoint(tmp_path, one)).tables["law"]
     assert table["exact"].sum() == pytest.approx(1)
     assert table["share"].sum() == pytest.approx(1)
+
+
+def test_the_normalised_direct_estimator_is_the_exact_posterior_with_long_estimates(tmp_path):
+    """(4.11): as consistent as a ratio of means. 200 repeats of m = 100; its bias is of the order of 1 / m."""
+    tiny = simulate_lda(
+        documents=2, length=2, terms=3, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(2)
+    ).corpus
+    one = run("evidence", method="pseudo-marginal", topics=[1, 2, 3], sweeps=100, repeats=200)
+    estimates = topics_evidence.compute(one, tiny, Checkpoint(tmp_path, one)).tables["estimates"]
+    found = topics_evidence.posteriors(estimates)
+    exact = topics_exact.exact_posterior(tiny, Prior(**PRIOR), [1, 2, 3])
+    error = found.std() / np.sqrt(len(found))
+    assert found.shape == (200, 3)
+    assert found.sum(axis=1).to_numpy() == pytest.approx(1)
+    assert (abs(found.mean() - exact) < 4.9 * error + 1e-3).all()
+    assert error.max() < 0.005  # so that it says something
+    tilted = estimates["log_estimate"] + 0.3 * estimates["topics"]  # as without a constant that depends on T
+    wrong = topics_evidence.posteriors(estimates.assign(log_estimate=tilted))
+    assert not (abs(wrong.mean() - exact) < 4.9 * error + 1e-3).all()
 
 
 # -- verdicts, from made-up records ----------------------------------------------------------------
