@@ -180,6 +180,17 @@ def named(*records: Record) -> dict[str, Record]:
     return {record.run.name: record for record in records}
 
 
+def test_the_figure_says_that_starts_matter():
+    apart = [walk("whales", 100 * [5], start=5), walk("whales", 100 * [30], start=30)]
+    for record in apart:
+        record.tables["trace"]["log_estimate"] = -1.0
+    together = [apart[0], walk("whales", 100 * [5], start=30), walk("whales", 100 * [9], start=5, inner=75)]
+    assert "depends on where it starts (total variation 1.00)" in figures.disagreement(apart)
+    assert figures.disagreement(together) == ""  # another m is another chain
+    texts = [text.get_text() for text in figures.draw_walks(apart, "smoke").texts]
+    assert any("depends on where it starts" in text for text in texts)
+
+
 def test_t1_wants_all_chains_to_arrive_and_stay():
     there = [30, 20] + 500 * [20]
     good = named(walk("lda-20", there), walk("lda-20", [25, 20] + 500 * [20], inner=75))

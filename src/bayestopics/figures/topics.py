@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from scipy.special import gammaln
 from scipy.stats import kendalltau
 
+from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.figures.style import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_ladder import scatter, spread
@@ -77,13 +78,27 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
     left.legend(fontsize=8)
     if right.get_legend_handles_labels()[0]:
         right.legend(fontsize=7.5, loc="lower right")
-    doubted = sum(bool(record.warnings) for record in records)
-    if doubted:
-        text = f"{doubted} of {len(records)} chains are not to be trusted: see the table of chains for the reasons"
-        figure.text(0.01, 0.005, text, color="#AA3333", fontsize=9)
+    doubts = [text] if (text := disagreement(records)) else []
+    if doubted := sum(bool(record.warnings) for record in records):
+        doubts.append(f"{doubted} of {len(records)} chains are not to be trusted: the table of chains has the reasons")
+    figure.text(0.01, 0.005, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     return figure
+
+
+def disagreement(records: list[Record]) -> str:
+    """That chains which differ by their starts alone have different posteriors of T; nothing if they agree."""
+    posteriors: dict[tuple[str, ...], list[pd.Series]] = {}
+    for record in records:
+        alike = tuple(str(record.run.params[key]) for key in ("kind", "sampler", "inner"))
+        shares = record.tables["posterior"].set_index("topics")["probability"]
+        posteriors.setdefault(alike, []).append(shares)
+    pairs = [pair for several in posteriors.values() for pair in combinations(several, 2)]
+    largest = max((float(a.sub(b, fill_value=0.0).abs().sum() / 2) for a, b in pairs), default=0.0)
+    if largest <= LARGEST_VARIATION:
+        return ""
+    return f"where a chain ends depends on where it starts (total variation {largest:.2f})"
 
 
 def walks_table(records: list[Record]) -> pd.DataFrame:
