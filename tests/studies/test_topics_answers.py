@@ -100,6 +100,33 @@ def test_pages_are_made_from_the_records(corpus, tmp_path):
     assert left_out.loc[1, "x"] == records["evidence"].metrics["best_topics"]
 
 
+def test_how_long_a_ladder_must_be():
+    def ladder(law: str, scatter: dict[int, float]) -> Record:
+        """Two estimates of one corpus that scatter by this much; a second takes 100 steps."""
+        rows = [
+            {"corpus": 0, "path": "ais", "steps": steps, "direction": "forward", "repeat": r, "log_estimate": value}
+            for steps, spread in scatter.items()
+            for r, value in enumerate((0.0, np.sqrt(2) * spread))
+        ]
+        estimates = pd.DataFrame(rows)
+        timing = estimates.drop(columns="log_estimate").assign(seconds=estimates["steps"] / 100)
+        one = run("ladder", corpus=law, law=LAW)
+        return Record(one, {}, tables={"estimates": estimates, "timing": timing})
+
+    found = figures.lengths_table(
+        [
+            ladder("between", {100: 4.0, 1600: 0.25}),
+            ladder("longer", {100: 9.0, 400: 3.0}),
+            ladder("shorter", {100: 0.5, 400: 0.3}),
+            ladder("nothing", {100: np.inf, 400: 0.3}),
+        ]
+    )
+    assert list(found["how"]) == ["measured", "extrapolated", "at most", "measured"]
+    assert found["steps"].to_numpy() == pytest.approx([400, 3600, 100, 400])
+    assert found["seconds"].to_numpy() == pytest.approx(found["steps"].to_numpy() / 100)
+    assert figures.lengths_table([]).empty
+
+
 def test_the_constants_are_all_of_the_density_that_does_not_know_z(corpus, tmp_path):
     """log p(w, z) less the constants: one more topic, empty, adds what an empty topic has, and changes the totals."""
     from scipy.special import gammaln

@@ -214,6 +214,31 @@ def ladders_table(records: list[Record]) -> pd.DataFrame:
     return pd.concat([scatter(record) for record in records], ignore_index=True) if records else pd.DataFrame()
 
 
+def lengths_table(records: list[Record]) -> pd.DataFrame:
+    """A row a law and path: steps and seconds of an estimate that scatters by 1 nat, which is its standard error.
+
+    Between two lengths that were run it is interpolated, in logs ("measured"). Where the longest still scatters by
+    more, scatter is taken to fall as 1 / sqrt(steps) from there ("extrapolated"); where the shortest scatters by less,
+    that is enough ("at most").
+    """
+    rows = []
+    for (law, path), part in ladders_table(records).groupby(["law", "path"], sort=False) if records else ():
+        part = part.sort_values("steps")
+        sizes, scatters = np.log(part[["steps", "seconds"]]).to_numpy(), np.log(part["scatter"].clip(1e-9)).to_numpy()
+        above = np.flatnonzero(scatters > 0)
+        if not len(above):
+            how, at = "at most", sizes[0]
+        elif (last := int(above[-1])) == len(part) - 1:
+            how, at = "extrapolated", sizes[last] + 2 * scatters[last]
+        else:
+            first, second = scatters[last : last + 2]
+            share = first / (first - second) if np.isfinite(first) else 1.0
+            how, at = "measured", sizes[last] + share * (sizes[last + 1] - sizes[last])
+        keys = {"law": law, "tokens": part["tokens"].iloc[0], "path": path}
+        rows.append(keys | {"steps": float(np.exp(at[0])), "seconds": float(np.exp(at[1])), "how": how})
+    return pd.DataFrame(rows)
+
+
 def draw_ladders(records: list[Record], scale: str) -> Figure:
     """Scatter of single estimates against their seconds, a panel a law."""
     figure, axes = plt.subplots(1, len(records), figsize=(1 + 4.4 * len(records), 4.4), squeeze=False)
