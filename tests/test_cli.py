@@ -195,12 +195,13 @@ def test_evidence(tiny: Path, capsys: Capture) -> None:
     [("--path ais", "unbiased"), ("--path replica-exchange", "biased"), ("--method chib", "one labelling")],
 )
 def test_evidence_for_people(tiny: Path, capsys: Capture, way: str, word: str) -> None:
-    main(["evidence", str(tiny), "--topics", "2", "--sweeps", "4", "--repeats", "2", *way.split()])
+    work = ["--topics", "2", "--sweeps", "4", "--repeats", "2", "--workers", "1"]
+    main(["evidence", str(tiny), *work, *way.split()])
     assert f" {word}" in capsys.readouterr().out
 
 
 def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:
-    work = ["--topics", 2, "--sweeps", 300, "--repeats", 4, "--eta", 0.3]
+    work = ["--topics", 2, "--sweeps", 300, "--repeats", 4, "--eta", 0.3, "--workers", 1]
     one, same, other = (
         answer(capsys, "evidence", tiny, *work, "--alpha", alpha) for alpha in ("0.4", "0.4,0.4", "0.4,4")
     )
