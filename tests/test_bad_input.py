@@ -256,6 +256,8 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
     [
         ("fit {tiny} --sampler gibbs --out {out}", "unknown sampler 'gibbs'; known are single-site"),
         ("score {tiny} --sampler gibbs", "unknown sampler 'gibbs'; known are single-site"),
+        ("evidence {tiny} --topics 2 --alpha 0.1,0.2,0.3", "alpha has 3 values for 2 topics"),
+        ("evidence {tiny} --topics 2,3 --alpha 0.1,0.2", "alpha has 2 values for 3 topics"),
         ("fit {tiny} --sweeps 0", "--sweeps: 0 is not at least 1"),
         ("fit {tiny} --burn-in -1", "--burn-in: -1 is negative"),
         ("fit {tiny} --chains 0", "--chains: 0 is not at least 1"),

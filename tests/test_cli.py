@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bayestopics import __version__
-from bayestopics.cli import main
+from bayestopics.cli import _starts, main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.runs.record import read as read_record
 from bayestopics.runs.record import same_bits
@@ -181,8 +181,35 @@ def test_evidence(tiny: Path, capsys: Capture) -> None:
     assert found | {"seconds": None} == again | {"seconds": None}
     assert answer(capsys, "evidence", tiny, *work, "--method", "pseudo-marginal")["unbiased"]
     for rival in ("chib", "harmonic-z", "harmonic-psi"):
-        assert "compared" in answer(capsys, "evidence", tiny, *work, "--method", rival)["warnings"][-1]
+        found = answer(capsys, "evidence", tiny, *work, "--method", rival)
+        assert "compared" in found["warnings"][-1]
+        assert ("one_labelling" in found) == (rival == "chib")
+        if rival == "chib":  # in one labelling, or in all of them
+            more = np.subtract(found["one_labelling"], found["log_evidence"])
+            assert more == pytest.approx(np.log([1, 2, 24]))
     assert answer(capsys, "evidence", tiny, "--repeats", 1, "--sweeps", 4)["standard_error"][0] is None
+
+
+@pytest.mark.parametrize(
+    ("way", "word"),
+    [("--path ais", "unbiased"), ("--path replica-exchange", "biased"), ("--method chib", "one labelling")],
+)
+def test_evidence_for_people(tiny: Path, capsys: Capture, way: str, word: str) -> None:
+    work = ["--topics", "2", "--sweeps", "4", "--repeats", "2", "--workers", "1"]
+    main(["evidence", str(tiny), *work, *way.split()])
+    assert f" {word}" in capsys.readouterr().out
+
+
+def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:
+    work = ["--topics", 2, "--sweeps", 300, "--repeats", 4, "--eta", 0.3, "--workers", 1]
+    one, same, other = (
+        answer(capsys, "evidence", tiny, *work, "--alpha", alpha) for alpha in ("0.4", "0.4,0.4", "0.4,4")
+    )
+    assert one["log_estimates"] == same["log_estimates"]
+    swapped = answer(capsys, "evidence", tiny, *work, "--alpha", "4,0.4")  # names of topics mean nothing
+    error = np.hypot(other["standard_error"][0], swapped["standard_error"][0])
+    assert abs(other["log_evidence"][0] - swapped["log_evidence"][0]) < 9 * error
+    assert other["log_evidence"] != one["log_evidence"]
 
 
 def test_topics(tiny: Path, capsys: Capture) -> None:
@@ -193,6 +220,19 @@ def test_topics(tiny: Path, capsys: Capture) -> None:
     assert {"acceptance_rate", "longest_stay", "log_estimate_sd", "warnings"} <= set(found)
     assert found == answer(capsys, "topics", tiny, *work, "--workers", 2)
     assert answer(capsys, "topics", tiny, *work[2:], "--max", 0, "--prior", "poisson:2", "--workers", 1)["mode"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "starts"),
+    [(1, 100, [5, 30]), (1, 20, [5, 20]), (1, 5, [1, 5]), (2, 3, [2, 3]), (40, 100, [40, 65]), (7, None, [7, 32])],
+)
+def test_where_chains_start(low: int, high: int | None, starts: list[int]) -> None:
+    assert _starts(low, high) == starts
+
+
+def test_topics_of_a_short_range_needs_no_start(tiny: Path, capsys: Capture) -> None:
+    work = ["--max", 3, "--inner", 2, "--iterations", 50, "--burn-in", 0, "--workers", 1]
+    assert answer(capsys, "topics", tiny, *work) == answer(capsys, "topics", tiny, *work, "--start", "1,3")
 
 
 def test_score(tiny: Path, capsys: Capture) -> None:

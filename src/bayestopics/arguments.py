@@ -133,7 +133,8 @@ def _evidence_command(commands: Any, output: Parser) -> None:
     help = "log m(T) = log p(w | T), the evidence for each number of topics, with its error"
     command = _command(commands, "evidence", [_reading(), output], help)
     command.add_argument("--topics", type=_counts, default="1-6", metavar="T", help="5, 1-6 or 5,10,20")
-    command.add_argument("--alpha", type=_number, default=0.1, metavar="A", help="Dirichlet parameter of documents")
+    about = "a number, or, for one T, T numbers: 0.1,0.2,..."
+    command.add_argument("--alpha", type=_alpha, default=0.1, metavar="A", help=about)
     command.add_argument("--eta", type=_number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
     methods = ["annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi"]
     about = "annealing is the one to trust; the others are there to be compared with"
@@ -156,7 +157,8 @@ def _topics_command(commands: Any, output: Parser) -> None:
     command.add_argument("--min", type=_positive, default=1, metavar="T", help="least number of topics")
     about = "largest number of topics; 0: no limit, where the prior allows it"
     command.add_argument("--max", type=_count, default=100, metavar="T", help=about)
-    command.add_argument("--start", type=_counts, default="5,30", metavar="T", help="a chain from each: 5 or 5,30,60")
+    about = "a chain from each: 5 or 5,30,60 (default: 5,30, moved into the range where they are outside)"
+    command.add_argument("--start", type=_counts, default=argparse.SUPPRESS, metavar="T", help=about)
     about = "of the number of topics: uniform, poisson:RATE or geometric:P"
     command.add_argument("--prior", default="uniform", metavar="P", help=about)
     command.add_argument("--inner", type=_positive, default=50, metavar="m", help="sweeps an estimate")

@@ -184,7 +184,7 @@ def topics(options: argparse.Namespace) -> Result:
         _load(options),
         Prior(options.alpha, options.eta),
         topics=on_topics,
-        starts=options.start,
+        starts=getattr(options, "start", None) or _starts(on_topics.low, on_topics.high),
         inner=options.inner,
         iterations=options.iterations,
         burn_in=options.burn_in,
@@ -195,6 +195,14 @@ def topics(options: argparse.Namespace) -> Result:
     )
     keys = ["posterior", "mode", "acceptance_rate", "longest_stay", "log_estimate_sd", "rhat", "total_variation"]
     return {key: getattr(found, key) for key in [*keys, "warnings"]}
+
+
+def _starts(low: int, high: int | None) -> list[int]:
+    """5 and 30, or two others that are in the range."""
+    few, many = max(5, low), max(30, low + 25)
+    if high is None or few < high:
+        return [few, many if high is None else min(many, high)]
+    return [low, high]
 
 
 def hyper(options: argparse.Namespace) -> Result:
@@ -297,6 +305,15 @@ def _show_evidence(result: Result) -> str:
     lines = ["topics   log evidence   standard error"]
     for topics, value, error in zip(result["topics"], result["log_evidence"], result["standard_error"], strict=True):
         lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
+    if "one_labelling" in result:
+        lines += ["", "for chains that keep to one labelling of their topics:"]
+        lines += [f"{t:6}  {value:13.2f}" for t, value in zip(result["topics"], result["one_labelling"], strict=True)]
+    if "unbiased" in result:
+        lines += [
+            "",
+            "the estimates of m(T) are "
+            + ("unbiased, their logs too low on average" if result["unbiased"] else "biased"),
+        ]
     lines += ["", *(f"warning: {warning}" for warning in result["warnings"])]
     return "\n".join(lines).rstrip()
 

@@ -171,6 +171,18 @@ def test_errors_do_not_lie():
     assert harmonic_mean(np.log([1.0, 2.0])) == pytest.approx(np.log(4 / 3))
 
 
+def test_without_a_variance_there_is_no_standard_error():
+    """The harmonic mean with beta: the scatter is told, and no error."""
+    found = {
+        method: evidence(CORPUS, [2], Prior(0.4, 0.3), method=method, sweeps=20, repeats=3)
+        for method in ("harmonic-psi", "harmonic-z")
+    }
+    assert found["harmonic-psi"]["standard_error"] == [None]
+    spread = np.std(found["harmonic-psi"]["log_estimates"][0], ddof=1)
+    assert f"scatter by {spread:.2g} nats" in found["harmonic-psi"]["warnings"][0]
+    assert found["harmonic-z"]["standard_error"][0] > 0  # p(w | z) has finitely many values
+
+
 def test_bad_requests_are_refused():
     with pytest.raises(InputError, match="rise"):
         annealing.anneal(CORPUS, 2, Prior(), np.array([0.0, 0.5]), np.random.default_rng(1))

@@ -26,6 +26,7 @@ from bayestopics.predict.leave_one_out import (
     Score,
     choose,
     draw_log_beta,
+    lag_one_correlation,
     log_error,
     log_estimates,
     score,
@@ -123,6 +124,15 @@ def test_one_topic_has_a_closed_form() -> None:
         exact = oracle.log_dirichlet_multinomial(whole, eta) - oracle.log_dirichlet_multinomial(rest, eta)
         assert_allclose(row.log_likelihood, exact, rtol=1e-13)
         assert row.standard_error == pytest.approx(0, abs=1e-13)
+
+
+def test_rounding_is_no_correlation() -> None:
+    """With one topic all estimates are alike, but for the order of their sums."""
+    batches = [np.array([-40.0, -40.0, -40.0 + 1e-14, -40.0 + 1e-14])]
+    assert lag_one_correlation(batches) == 0.0
+    assert lag_one_correlation([1e13 * (batches[0] + 40.0)]) > 0.2
+    corpus = oracle.random_corpus(np.random.default_rng(1), 180, 12, 8)
+    assert score(corpus, 1, Prior(0.4, 0.3), sweeps=10, thin=2, burn_in=0).warnings == []
 
 
 @pytest.mark.parametrize("beta", BETAS)

@@ -57,6 +57,7 @@ if "number_of_topics" in config["studies"]:
         f"{RESULTS}/number_of_topics/walks.csv",
         f"{RESULTS}/number_of_topics/evidence.csv",
         f"{RESULTS}/number_of_topics/ladders.csv",
+        f"{RESULTS}/number_of_topics/lengths.csv",
         f"{RESULTS}/number_of_topics/constants.csv",
         *([f"{RESULTS}/number_of_topics/times.csv"] if IN_TABLE_3.intersection(NUMBER["corpora"]) else []),
     ]
@@ -66,6 +67,7 @@ if "number_of_topics" in config["studies"]:
         "walks": (WALKS, "PMMH chains over the number of topics"),
         "evidence": (["topics_evidence"], "Methods for the evidence, beside the yardstick"),
         "ladders": (["topics_ladder"], "Annealing on simulated corpora, from below and from above"),
+        "lengths": (["topics_ladder"], "How long a ladder must be for a standard error of 1 nat"),
         "constants": (["topics_evidence"], "The best T if constants of the density were left out"),
         "times": (["topics_pmmh", "topics_evidence", "topics_score"], "Hours of one core, ours and the paper's"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
@@ -85,6 +86,7 @@ ESTIMATORS: dict[str, One] = {
     "chib": _chib,
 }
 UNBIASED = ("reference", "ais", "smc", "pseudo-marginal")
+NO_VARIANCE = ("harmonic-psi",)  # once a term occurs more than eta times
 NOT_TO_BE_TRUSTED = ("harmonic-z", "harmonic-psi", "chib")
 
 
@@ -118,16 +120,19 @@ def evidence(
     name = path if method == "annealing" else method
     jobs = [(count, repeat) for count in topics for repeat in range(repeats)]
     made = _make_all(Work(name, corpus, prior, sweeps, seed), jobs, workers, checkpoint)
-    found = [
-        combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), unbiased=name in UNBIASED)
-        for count in topics
-    ]
+    about = {"unbiased": name in UNBIASED, "has_variance": name not in NO_VARIANCE}
+    found = [combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), **about) for count in topics]
     doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if name in NOT_TO_BE_TRUSTED:
         doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
+    both = {}
+    if name == "chib" and np.ndim(prior.alpha) == 0:
+        doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
+        both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     return {
         "topics": list(topics),
         "log_evidence": [one.log_evidence for one in found],
+        **both,
         "standard_error": [one.standard_error for one in found],
         "log_estimates": [one.log_estimates for one in found],
         "unbiased": name in UNBIASED,

@@ -14,18 +14,19 @@ class Evidence:
     """log m(T), from independent repeats."""
 
     log_evidence: float  # log of the mean of the repeats' estimates
-    standard_error: float | None  # None for one repeat
+    standard_error: float | None  # None for one repeat, and where the estimates have no variance
     log_estimates: list[float]
     unbiased: bool  # each exp(log estimate) has expectation m(T); then its log lies below log m(T) on average
     warnings: list[str] = field(default_factory=list)
 
 
-def combine(log_estimates: np.ndarray, *, unbiased: bool = True) -> Evidence:
+def combine(log_estimates: np.ndarray, *, unbiased: bool = True, has_variance: bool = True) -> Evidence:
     """The log of the mean, and an error that does not lie.
 
     By the delta method the error of the log of a mean is s / sqrt(R), s being the standard deviation of the
     log-estimates, if s is small. If it is not, the mean is ruled by a few repeats, and the delta method never says
-    more than about one nat however wrong it is: then the error is s itself.
+    more than about one nat however wrong it is: then the error is s itself. Estimates without a variance have no
+    standard error, however little they scatter.
     """
     values = np.asarray(log_estimates, dtype=float)
     if nothing := int(np.sum(values == -np.inf)):
@@ -38,6 +39,9 @@ def combine(log_estimates: np.ndarray, *, unbiased: bool = True) -> Evidence:
     if len(values) == 1:
         return Evidence(log_evidence, None, values.tolist(), unbiased, ["one repeat: its error is unknown"])
     spread = float(values.std(ddof=1))
+    if not has_variance:
+        doubts = [f"the estimates have no variance, so no standard error; the repeats scatter by {spread:.2g} nats"]
+        return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
     error = spread / np.sqrt(len(values)) if spread < LARGE_ERROR else spread
     doubts = []
     if error > LARGE_ERROR:

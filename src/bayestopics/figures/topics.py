@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from scipy.special import gammaln
 from scipy.stats import kendalltau
 
+from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.figures.style import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_ladder import scatter, spread
@@ -77,13 +78,27 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
     left.legend(fontsize=8)
     if right.get_legend_handles_labels()[0]:
         right.legend(fontsize=7.5, loc="lower right")
-    doubted = sum(bool(record.warnings) for record in records)
-    if doubted:
-        text = f"{doubted} of {len(records)} chains are not to be trusted: see the table of chains for the reasons"
-        figure.text(0.01, 0.005, text, color="#AA3333", fontsize=9)
+    doubts = [text] if (text := disagreement(records)) else []
+    if doubted := sum(bool(record.warnings) for record in records):
+        doubts.append(f"{doubted} of {len(records)} chains are not to be trusted: the table of chains has the reasons")
+    figure.text(0.01, 0.005, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     return figure
+
+
+def disagreement(records: list[Record]) -> str:
+    """That chains which differ by their starts alone have different posteriors of T; nothing if they agree."""
+    posteriors: dict[tuple[str, ...], list[pd.Series]] = {}
+    for record in records:
+        alike = tuple(str(record.run.params[key]) for key in ("kind", "sampler", "inner"))
+        shares = record.tables["posterior"].set_index("topics")["probability"]
+        posteriors.setdefault(alike, []).append(shares)
+    pairs = [pair for several in posteriors.values() for pair in combinations(several, 2)]
+    largest = max((float(a.sub(b, fill_value=0.0).abs().sum() / 2) for a, b in pairs), default=0.0)
+    if largest <= LARGEST_VARIATION:
+        return ""
+    return f"where a chain ends depends on where it starts (total variation {largest:.2f})"
 
 
 def walks_table(records: list[Record]) -> pd.DataFrame:
@@ -197,6 +212,31 @@ def constants_table(records: list[Record]) -> pd.DataFrame:
 
 def ladders_table(records: list[Record]) -> pd.DataFrame:
     return pd.concat([scatter(record) for record in records], ignore_index=True) if records else pd.DataFrame()
+
+
+def lengths_table(records: list[Record]) -> pd.DataFrame:
+    """A row a law and path: steps and seconds of an estimate that scatters by 1 nat, which is its standard error.
+
+    Between two lengths that were run it is interpolated, in logs ("measured"). Where the longest still scatters by
+    more, scatter is taken to fall as 1 / sqrt(steps) from there ("extrapolated"); where the shortest scatters by less,
+    that is enough ("at most").
+    """
+    rows = []
+    for (law, path), part in ladders_table(records).groupby(["law", "path"], sort=False) if records else ():
+        part = part.sort_values("steps")
+        sizes, scatters = np.log(part[["steps", "seconds"]]).to_numpy(), np.log(part["scatter"].clip(1e-9)).to_numpy()
+        above = np.flatnonzero(scatters > 0)
+        if not len(above):
+            how, at = "at most", sizes[0]
+        elif (last := int(above[-1])) == len(part) - 1:
+            how, at = "extrapolated", sizes[last] + 2 * scatters[last]
+        else:
+            first, second = scatters[last : last + 2]
+            share = first / (first - second) if np.isfinite(first) else 1.0
+            how, at = "measured", sizes[last] + share * (sizes[last + 1] - sizes[last])
+        keys = {"law": law, "tokens": part["tokens"].iloc[0], "path": path}
+        rows.append(keys | {"steps": float(np.exp(at[0])), "seconds": float(np.exp(at[1])), "how": how})
+    return pd.DataFrame(rows)
 
 
 def draw_ladders(records: list[Record], scale: str) -> Figure:

@@ -28,6 +28,7 @@ from bayestopics.seeds import generator
 BETAS = ("integrated", "drawn")
 BATCHES = 20  # of draws, for the standard error
 DELTA = 1.0  # the delta method holds for log-estimates that scatter by less than this
+ROUNDING = 1e-9
 CORRELATED = 0.2  # batches with this lag-one correlation make the error too small by a fifth
 
 
@@ -251,7 +252,7 @@ def _doubts(batches: list[np.ndarray], error: float | None) -> list[str]:
 
 
 def lag_one_correlation(batches: Iterable[np.ndarray]) -> float:
-    """Of neighbouring batches, all documents pooled; 0 if nothing moves."""
+    """Of neighbouring batches, all documents pooled; 0 if nothing moves by more than rounding, as with one topic."""
     centred = np.array([logs - logs.mean() for logs in batches])
     variance = np.sum(centred[:, :-1] ** 2 + centred[:, 1:] ** 2) / 2
-    return float(np.sum(centred[:, :-1] * centred[:, 1:]) / variance) if variance > 0 else 0.0
+    return float(np.sum(centred[:, :-1] * centred[:, 1:]) / variance) if np.ptp(centred) > ROUNDING else 0.0
