@@ -12,6 +12,7 @@ from bayestopics.cli import main
 from bayestopics.corpus import Corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric.compute import LEARNERS, PARTICLES, Task, split
+from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import left_to_right
@@ -24,8 +25,8 @@ from test_bad_input import refused
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "chains", "heldout_per_word"]
-KEYS += ["heldout_standard_error", "seconds", "top_words"]
+KEYS = ["topics", "mode", "acceptance_rate", "concentrations", "rhat_topics", "rhat_log_joint", "chains"]
+KEYS += ["heldout_per_word", "heldout_standard_error", "seconds", "top_words"]
 CORPUS = simulate_lda(
     documents=20, length=12, terms=9, topics=2, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)
 ).corpus
@@ -83,6 +84,29 @@ def test_chains_and_a_record(path: Path, capsys: Capture, tmp_path: Path) -> Non
     assert (tmp_path / "out" / "run.json").is_file()
     assert main([*words, "--out", str(tmp_path)]) == 2
     assert "exists, and is not a run record" in capsys.readouterr().err
+
+
+def test_moves_sampler_and_resampling_reach_the_chain(path: Path, capsys: Capture) -> None:
+    """Three moves after blocked sweeps, both concentrations drawn: the chain of a direct call."""
+    options = ["--method", "split-merge", "--moves", 3, "--sampler", "blocked", "--resample", "--gamma", 2]
+    found = answer(capsys, "hdp", path, *options, "--sweeps", 30, "--burn-in", 5, "--seed", 3)
+    chain = hdp_gibbs(
+        CORPUS,
+        gamma=2.0,
+        sweeps=30,
+        burn_in=5,
+        moves=3,
+        sampler="blocked",
+        resample=ConcentrationPriors(),
+        rng=generator(3, "hdp/hdp/split-merge/chain-0/chain"),
+    )
+    assert found["topics"] == {str(k): np.mean(chain.topics == k) for k in np.unique(chain.topics)}
+    for name, column in zip(("gamma", "concentration"), chain.concentrations.T, strict=True):
+        expected = {"mean": column.mean(), "standard_deviation": column.std()}
+        assert found["concentrations"][name] == pytest.approx(expected)
+        assert column.std() > 0
+    accepted = chain.splits[:, 1].sum() + chain.merges[:, 1].sum()
+    assert found["acceptance_rate"] == accepted / (3 * 30)
 
 
 def test_for_people(path: Path, capsys: Capture) -> None:
@@ -187,6 +211,11 @@ def test_warnings() -> None:
         ("--model dp-mixture", "gibbs is for the hdp"),
         ("--variant paper", "variant paper is of split-merge; gibbs has none"),
         ("--method truncated --variant paper", "variant paper is of split-merge"),
+        ("--moves 3", "moves are of split-merge; gibbs has none"),
+        ("--method split-merge --moves 0", "--moves: 0 is not at least 1"),
+        ("--sampler sparse", "--sampler: invalid choice: 'sparse'"),
+        ("--method truncated --sampler blocked", "sampler blocked is of gibbs and split-merge; truncated has no"),
+        ("--model dp-mixture --method truncated --resample", "resample is of gibbs and split-merge"),
         ("--method slice", "--method: invalid choice: 'slice'"),
         ("--gamma 0", "--gamma: 0 is not positive"),
         ("--gamma 1e-9", "gamma must be a number from 0.001"),

@@ -225,10 +225,16 @@ def _hdp_command(commands: Any, output: Parser) -> None:
     command.add_argument("--method", choices=methods, default="gibbs", help=about)
     about = "of split-merge: exact, or with the acceptance ratio of the paper, which is not"
     command.add_argument("--variant", choices=["exact", "paper"], default="exact", help=about)
+    about = "split-merge moves after each sweep (10)"
+    command.add_argument("--moves", type=_positive, metavar="k", help=about)
+    about = "sweeps of gibbs and split-merge; blocked draws all tokens of a word in a document at once"
+    command.add_argument("--sampler", choices=["plain", "blocked"], default="plain", help=about)
     command.add_argument("--eta", type=_number, default=0.1, metavar="E", help="Dirichlet parameter of the topics")
     command.add_argument("--gamma", type=_number, default=1.0, metavar="G", help="concentration of the top level")
     about = "concentration of the documents; a dp-mixture has none"
     command.add_argument("--concentration", type=_number, default=1.0, metavar="A", help=about)
+    about = "draw gamma and the concentration too, by gibbs and split-merge, from Gamma(1, 1) priors"
+    command.add_argument("--resample", action="store_true", help=about)
     about = "sweeps kept, after the burn-in (500), or passes of a variational method (10)"
     command.add_argument("--sweeps", type=_positive, metavar="n", help=about)
     about = "sweeps dropped first, by the samplers"

@@ -357,8 +357,10 @@ def _show_select(result: Result) -> str:
 
 
 def _show_hdp(result: Result) -> str:
-    rest = {key: value for key, value in result.items() if key not in ("top_words", "chains")}
+    rest = {key: value for key, value in result.items() if key not in ("top_words", "chains", "concentrations")}
     lines = [*_words(result["top_words"]), ""]
+    for name, drawn in (result["concentrations"] or {}).items():
+        lines.append(f"{name} {drawn['mean']:.3g}, standard deviation {drawn['standard_deviation']:.2g}")
     if len(result["chains"]) > 1:
         for number, chain in enumerate(result["chains"]):
             mean = sum(topics * share for topics, share in chain["topics"].items())

@@ -75,6 +75,31 @@ def test_a_split_and_its_reverse_merge_multiply_to_one(
         assert_allclose(move.log_ratio - back, 0.0, atol=1e-10)
 
 
+@every_choice
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_a_merge_has_the_ratio_of_the_split_that_undoes_it(
+    prior: HdpPrior, choice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A merge has code of its own: its ratio is told from the counts first, and from the allocation at the end."""
+    rng, seen, kept = np.random.default_rng(9), 0, []
+    original = module.place
+    monkeypatch.setattr(module, "place", lambda *path: kept.append(original(*path)) or kept[-1])
+    while seen < 100:
+        corpus, before = random_state(rng, prior)
+        after, move = split_merge(before.copy(), rng, choice=choice)
+        if move.split or not move.accepted:
+            continue
+        seen += 1
+        tokens = kept[-1].tokens
+        first, second = before.assignments[tokens[:2]]
+        side = (before.assignments[tokens] == second).astype(int)
+        share = before.alpha[first] / (before.alpha[first] + before.alpha[second])
+        _, z = np.unique(after.assignments, return_inverse=True)
+        path = (tokens.tolist(), side.tolist(), float(share))
+        split = hdp_oracle.log_split_ratio(corpus, prior, z, after.beta, *path, choice)
+        assert_allclose(move.log_ratio, -split, atol=1e-10)
+
+
 def test_all_allocations_together_have_probability_one() -> None:
     """Over all orders of four tokens, and all ways to place them, of a topic beside another one."""
     corpus, prior = oracle.tiny_corpus([[0, 0, 1], [1, 2]], 3), PRIORS[0]

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from matplotlib import pyplot
 
+import hdp_oracle
 from bayestopics.claims import MissingRecords
 from bayestopics.corpus.registry import Registry
 from bayestopics.figures import split_merge as figures
@@ -18,16 +19,21 @@ from bayestopics.runs import record
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Run, same_bits
 from bayestopics.studies import split_merge_answers as answers
-from bayestopics.studies import split_merge_blocks, split_merge_perplexity, split_merge_synthetic
+from bayestopics.studies import split_merge_blocks, split_merge_law, split_merge_perplexity, split_merge_synthetic
 from killing import Killed, Killing
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
 SETTING = {"gamma": 1.0, "concentration": 2.0, "eta": 0.2, "start": 1}
+CASES = [
+    {"documents": [[0, 0, 1], [1, 2], []], "terms": 3, "gamma": 0.7, "concentration": 2.0, "eta": 0.3},
+    {"documents": [[0, 0, 0, 1], [0, 1, 1]], "terms": 2, "gamma": 3.0, "concentration": 0.5, "eta": 1.0},
+]
 KINDS = {
     "synthetic": (split_merge_synthetic, {"sweeps": 12, "seeds": 2}),
     "perplexity": (split_merge_perplexity, {"sweeps": 6, "seeds": 2, "evaluations": 3, "particles": 2}),
     "blocks": (split_merge_blocks, {"sweeps": 12, "seeds": 2}),
+    "law": (split_merge_law, {"sweeps": 20, "seeds": 2, "cases": CASES}),
 }
 Record = partial(record.Record, versions={})  # to look them up takes time
 
@@ -91,6 +97,22 @@ def test_perplexity_of_one_topic_is_known(simulated):
     assert value == pytest.approx(-np.log(phi)[corpus.terms].mean(), rel=1e-9)
 
 
+@pytest.mark.parametrize("case", CASES, ids=["five tokens", "seven"])
+def test_the_enumerated_posterior_is_that_of_the_oracle(case):
+    corpus, prior = split_merge_law.corpus_of(case), split_merge_law.prior_of(case)
+    found, oracle = split_merge_law.posterior(corpus, prior), hdp_oracle.posterior(corpus, prior)
+    expected = {tuple(z): p for z, p in zip(oracle.partitions.tolist(), oracle.probability, strict=True)}
+    assert found == pytest.approx(expected, rel=1e-10)
+    assert split_merge_law.topics_of(found).to_dict() == pytest.approx(dict(enumerate(oracle.topics[1:], 1)))
+
+
+def test_the_law_of_the_exact_samplers_is_the_posterior_and_that_of_the_paper_is_not(tmp_path):
+    one = run("law", sweeps=2_000, seeds=1, cases=CASES[:1])
+    distances = split_merge_law.compute(one, None, Checkpoint(tmp_path, one)).metrics
+    assert max(distances[f"distance_topics_{name}"] for name in ("gibbs", "exact", "exact-words")) < 0.08
+    assert distances["distance_topics_paper"] > 0.15
+
+
 def test_the_truth_is_matched_with_itself():
     long = Registry().simulate("overlapping-topics-long")  # so that shares of words are near their probabilities
     z = long.truth["assignments"]
@@ -113,6 +135,8 @@ def test_figures_and_tables(computed):
         pyplot.close(draw([computed["synthetic"]], "smoke"))
     pyplot.close(figures.draw_perplexity([computed["perplexity"]], "smoke"))
     pyplot.close(figures.draw_blocks([computed["blocks"]], "smoke"))
+    pyplot.close(figures.draw_law([computed["law"]], "smoke"))
+    assert len(tables.law_table([computed["law"]])) == len(CASES) * len(tables.LABELS)
     assert list(tables.blocks_table([computed["blocks"]])["sampler"]) == ["plain", "blocked"]
     assert len(tables.samplers_table([computed["synthetic"]])) == 4
     table = tables.perplexity_table([computed["perplexity"]])

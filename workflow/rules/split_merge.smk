@@ -8,7 +8,7 @@ if "split_merge" in config["studies"]:
 
     rule split_merge_run:
         input:
-            corpus=corpus_of("split_merge"),
+            corpus=split_merge_corpus,
         output:
             record=directory(f"{RESULTS}/split_merge/{{run}}"),
         log:

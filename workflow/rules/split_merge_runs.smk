@@ -24,20 +24,29 @@ if "split_merge" in config["studies"]:
                         name = "-".join([corpus, part, *words])
                         yield name, {"kind": f"split_merge_{part}", "corpus": corpus, **rest, **values}
 
-    RUNS["split_merge"] = {name: run for name, run in split_merge_runs() if PLACES[run["corpus"]]}
+    RUNS["split_merge"] = {
+        "law": {"kind": "split_merge_law", **SPLIT_MERGE["law"]},
+        **{name: run for name, run in split_merge_runs() if PLACES[run["corpus"]]},
+    }
+
+    def split_merge_corpus(wildcards):
+        """The cases of `law` are in its parameters."""
+        run = RUNS["split_merge"][wildcards.run]
+        return corpus_file(run["corpus"]) if "corpus" in run else []
 
     def split_merge_records(kind, corpus=None):
         """The folders of the records of a kind, of all corpora or of one."""
         return [
             f"{RESULTS}/split_merge/{name}"
             for name, run in RUNS["split_merge"].items()
-            if run["kind"] == f"split_merge_{kind}" and corpus in (None, run["corpus"])
+            if run["kind"] == f"split_merge_{kind}" and corpus in (None, run.get("corpus"))
         ]
 
     def split_merge_code(wildcards):
         return code_hash(f"bayestopics.studies.{RUNS['split_merge'][wildcards.run]['kind']}")
 
-    SPLIT_MERGE_FIGURES = {}  # name -> the function that draws it, and its records
+    # name -> the function that draws it, and its records
+    SPLIT_MERGE_FIGURES = {"law": ("draw_law", split_merge_records("law"))}
     for corpus in available("split_merge"):
         if found := split_merge_records("synthetic", corpus):
             for figure in ("data", "topics", "acceptance", "confusion"):
@@ -58,6 +67,10 @@ if "split_merge" in config["studies"]:
         "blocks": (
             "blocks",
             "Blocked Gibbs beside plain Gibbs: mixing a sweep and a second",
+        ),
+        "law": (
+            "law",
+            "How far the law of each sampler is from the enumerated posterior",
         ),
     }
     OUTPUTS["split_merge"] = [

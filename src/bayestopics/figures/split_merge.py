@@ -33,6 +33,7 @@ COLOUR = dict(zip(LABELS, (COLOURS[6], COLOURS[0], COLOURS[2], COLOURS[1]), stri
 MARKERS = dict(zip(LABELS, "osD^", strict=True))
 WIDTH = 0.2  # of a bar: four samplers beside each other
 BINS = 12  # of sweeps, in which acceptance is counted: the first have a move a chain and sweep
+EXACT = "#888888"
 BLOCKS = {"plain": COLOURS[6], "blocked": COLOURS[4]}
 CONFUSED = (GIBBS, "exact", "paper")
 
@@ -217,5 +218,32 @@ def draw_blocks(records: list[Record], scale: str) -> Figure:
         for axis in row:
             plain_ticks(axis.xaxis)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=2)
+    label_scale(figure, scale)
+    return figure
+
+
+def draw_law(records: list[Record], scale: str) -> Figure:
+    """A panel a case: p(K) by enumeration, and the share of the sweeps with K of every sampler."""
+    (record,) = records
+    cases, exact, shares = record.run.params["cases"], record.tables["exact"], record.tables["shares"]
+    figure, axes = _panels(len(cases), columns=2)
+    for number, (axis, case) in enumerate(zip(axes, cases, strict=True)):
+        law = exact[exact["case"] == number].set_index("topics")["probability"]
+        names, of_case = list(LABELS), shares[shares["case"] == number]
+        width = 0.8 / (len(names) + 1)
+        axis.bar(law.index - 0.4 + width / 2, law, width, color=EXACT, label="the posterior, enumerated")
+        for place, sampler in enumerate(names, 1):
+            own = of_case[of_case["sampler"] == sampler]
+            wide = own.pivot(index="seed", columns="topics", values="probability")
+            wide = wide.reindex(columns=law.index).fillna(0.0)
+            middle = wide.mean()
+            reach = (middle - wide.min(), wide.max() - middle)
+            at = law.index - 0.4 + width * (place + 0.5)
+            axis.bar(at, middle, width, yerr=reach, color=COLOUR[sampler], label=LABELS[sampler], error_kw={"lw": 0.8})
+        tokens = sum(map(len, case["documents"]))
+        prior = f"gamma = {case['gamma']:g}, a = {case['concentration']:g}, eta = {case['eta']:g}"
+        axis.set(title=f"{tokens} tokens: {prior}", xlabel="K", ylabel="probability")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3)
     label_scale(figure, scale)
     return figure

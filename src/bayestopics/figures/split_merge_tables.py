@@ -224,3 +224,18 @@ def blocks_table(records: list[Record]) -> pd.DataFrame:
             row["draws_a_second"], row["draws_a_second_error"] = mean_and_error(chains["draws_a_second"])
             rows.append(row)
     return pd.DataFrame(rows)
+
+
+def law_table(records: list[Record]) -> pd.DataFrame:
+    (record,) = records
+    rows = []
+    for number, case in enumerate(record.run.params["cases"]):
+        of_case = record.tables["chains"][record.tables["chains"]["case"] == number]
+        for sampler in LABELS:
+            own = of_case[of_case["sampler"] == sampler]
+            row = {"tokens": sum(map(len, case["documents"])), **{key: case[key] for key in SETTING[:3]}}
+            row |= {"sampler": LABELS[sampler], "chains": len(own), "sweeps": record.run.params["sweeps"]}
+            for name in ("distance_topics", "distance_partitions", "mean_topics"):
+                row[name], row[f"{name}_error"] = mean_and_error(own[name])
+            rows.append(row | {"exact_mean_topics": own["exact_mean_topics"].iloc[0]})
+    return pd.DataFrame(rows)

@@ -15,10 +15,11 @@ from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.checkpoint import Checkpoint
+from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
 from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
-from bayestopics.nonparametric.hdp_chain import step, tally
+from bayestopics.nonparametric.hdp_chain import SAMPLERS, step, tally
 from bayestopics.nonparametric.hdp_held_out import left_to_right, left_to_right_of_states
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_arrays, log_joint, random_start, to_arrays
 from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
@@ -35,7 +36,7 @@ LEARNERS: dict[tuple[str, str], type[Learner]] = {
 }
 SWEEPS = {"gibbs": 500, "split-merge": 500, "truncation-free": 10, "truncated": 10}  # if none are given
 MODELS, METHODS = ("hdp", "dp-mixture"), tuple(SWEEPS)
-MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep; with 20 topics ten cost about as much as it
+MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep, if not given; with 20 topics ten cost about as much as it
 STATES = 20  # of a chain, over which held-out probabilities are averaged
 PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
 LARGE = 0.01  # of the tokens: a topic below it is one that nobody would miss
@@ -49,16 +50,19 @@ class Task:
     model: str = "hdp"
     method: str = "gibbs"
     variant: str = "exact"  # of split-merge
+    moves: int | None = None  # of split-merge after a sweep; None: MOVES
+    sampler: str = "plain"  # of the sweeps: blocked draws all tokens of a word in a document at once
     eta: float = 0.1
     gamma: float = 1.0  # of the top level
     concentration: float = 1.0  # of the documents; a DP mixture has none
+    resample: bool = False  # draw both too, from these on, with Gamma(1, 1) priors
     sweeps: int | None = None  # kept, or passes over the documents; None: SWEEPS
     burn_in: int = 500  # of the samplers
     batch_size: int = 100  # of the variational methods
     heldout: float | None = None  # the share of the documents, the last ones
 
     def __post_init__(self) -> None:
-        known = {"model": MODELS, "method": METHODS, "variant": VARIANTS}
+        known = {"model": MODELS, "method": METHODS, "variant": VARIANTS, "sampler": tuple(SAMPLERS)}
         for name, names in known.items():
             if getattr(self, name) not in names:
                 raise InputError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(names)}")
@@ -66,6 +70,13 @@ class Task:
             raise InputError(f"{self.method} is for the hdp; a {self.model} has truncation-free and truncated")
         if self.variant == "paper" and self.method != "split-merge":
             raise InputError(f"variant paper is of split-merge; {self.method} has none")
+        if self.moves is not None and self.method != "split-merge":
+            raise InputError(f"moves are of split-merge; {self.method} has none")
+        if self.moves is not None and self.moves < 1:
+            raise InputError(f"split-merge needs at least one move after a sweep, not {self.moves}")
+        if not self.sampled and (self.sampler != "plain" or self.resample):
+            what = "resample" if self.resample else f"sampler {self.sampler}"
+            raise InputError(f"{what} is of gibbs and split-merge; {self.method} has no sweeps")
         if self.work < 1 or self.burn_in < 0 or self.batch_size < 1:
             sizes = f"{self.work} sweeps, {self.burn_in} of burn-in and batches of {self.batch_size}"
             raise InputError(f"nothing to do with {sizes}")
@@ -80,6 +91,10 @@ class Task:
     @property
     def work(self) -> int:
         return SWEEPS[self.method] if self.sweeps is None else self.sweeps
+
+    @property
+    def moves_a_sweep(self) -> int | None:
+        return MOVES.get(self.method) if self.moves is None else self.moves
 
 
 def split(corpus: Corpus, share: float | None) -> tuple[Corpus, Corpus | None]:
@@ -119,6 +134,7 @@ def sample(
     them."""
     training, held_out = split(corpus, task.heldout)
     states = min(STATES, task.work)
+    priors = ConcentrationPriors() if task.resample else None
     looked_at = set((task.burn_in - 1 + np.linspace(0, task.work, states + 1)[1:].round().astype(int)).tolist())
     rng, of_held_out, done = generators("chain"), generators("held out"), Outcome()
     saved = checkpoint.load()
@@ -131,12 +147,14 @@ def sample(
         state = from_arrays(training, arrays)
     for sweep in steps_of(len(done.rows), task.burn_in + task.work, "sweep", progress):
         begin = time.perf_counter()
-        state, moves = step(state, rng, MOVES[task.method], task.variant)
+        state, moves = step(state, rng, task.moves_a_sweep or 0, task.variant, sampler=task.sampler, resample=priors)
         done.seconds.append(time.perf_counter() - begin)
         large = int(np.count_nonzero(state.topic_total >= LARGE * training.token_count))
         row = {"sweep": sweep, "topics": state.topics, "large_topics": large, "log_joint": log_joint(state)}
         for split_moves, name in ((True, "splits"), (False, "merges")):
             row[name], row[f"{name}_accepted"] = tally(moves, split_moves)
+        if task.resample:
+            row |= {"gamma": state.gamma, "concentration": state.concentration}
         done.rows.append(row)
         if held_out is not None and sweep in looked_at:
             found = left_to_right_of_states([state], held_out, PARTICLES // states, of_held_out)

@@ -54,7 +54,8 @@ def hdp(
     streams that end with K components that hold a document (DP mixture) or a token (HDP). Chains of a sampler start
     with 1, 20, 5, 60, 1, ... topics: `chains` has the answer of each, and R-hat says whether they agree.
     `acceptance_rate` is that of all split-merge moves of the kept sweeps, `seconds` those of the sweeps or updates of
-    all chains, compilation left out, `top_words` the topics at the end of chain 0.
+    all chains, compilation left out, `top_words` the topics at the end of chain 0; with `resample`, `concentrations`
+    has mean and standard deviation of gamma and the concentration over the kept sweeps of all chains.
 
     `heldout_per_word` is sum_d log p(x_d) / tokens over the held-out documents, each on its own:
     - of the DP mixture, p is E_q[p(x)], exactly (`dp_mixture.collapsed`);
@@ -70,7 +71,7 @@ def hdp(
     if chains < 1 or workers < 1:
         raise InputError(f"nothing to do with {chains} chains and {workers} workers")
     training, held_out = split(corpus, task.heldout)
-    params = {**asdict(task), "sweeps": task.work, "chains": chains}
+    params = {**asdict(task), "sweeps": task.work, "moves": task.moves_a_sweep, "chains": chains}
     run = Run("hdp", "own", f"{task.model}/{task.method}", params, seed, **describe(corpus), code=code_hash(__name__))
     watch = Stopwatch()
     parts = [replace(run, name=f"{run.name}/chain-{number}") for number in range(chains)]
@@ -131,6 +132,7 @@ def _summary(
         "topics": shares_of(topics),
         "mode": int(numbers[np.argmax(counts)]),
         "acceptance_rate": float(accepted / proposed) if proposed else None,
+        "concentrations": _concentrations(kept) if task.resample else None,
         "rhat_topics": rhats[0],
         "rhat_log_joint": rhats[1],
         "chains": [
@@ -143,6 +145,12 @@ def _summary(
         "top_words": top_words(training, finished[0].counts),
         "warnings": _doubts_of_input(corpus, task) + doubts + more,
     }
+
+
+def _concentrations(kept: list[pd.DataFrame]) -> dict[str, dict[str, float]]:
+    drawn = pd.concat(kept)[["gamma", "concentration"]]
+    mean, deviation = drawn.mean(), drawn.std(ddof=0)
+    return {name: {"mean": float(mean[name]), "standard_deviation": float(deviation[name])} for name in drawn}
 
 
 def shares_of(topics: np.ndarray) -> dict[int, float]:
@@ -257,9 +265,10 @@ def _record(
     ]
     names = ("mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word", "heldout_standard_error")
     mean = sum(topics * share for topics, share in result["topics"].items())
+    drawn = {f"{name}_mean": one["mean"] for name, one in (result["concentrations"] or {}).items()}
     return Record(
         run=run,
-        metrics={"topics_mean": mean, **{name: result[name] for name in names if result[name] is not None}},
+        metrics={"topics_mean": mean, **drawn, **{name: result[name] for name in names if result[name] is not None}},
         warnings=result["warnings"],
         tables={
             "trace": pd.concat(traces, ignore_index=True),
