@@ -159,7 +159,7 @@ def test_held_out_of_samplers(method: str) -> None:
     corpus, sweeps = Corpus.from_sparse(dense), 3
     training = Corpus.from_sparse(dense[:16])
     prior = {"eta": 0.3, "gamma": 0.7, "concentration": 1.3}
-    moves = 10 if method == "split-merge" else 0
+    moves = 1 if method == "split-merge" else 0
     rng, logs = generator(3, f"hdp/hdp/{method}/chain-0/chain"), []
     chain = hdp_gibbs(training, **prior, sweeps=1, burn_in=4, moves=moves, rng=rng)
     for sweep in range(sweeps):

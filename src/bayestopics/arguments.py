@@ -225,7 +225,7 @@ def _hdp_command(commands: Any, output: Parser) -> None:
     command.add_argument("--method", choices=methods, default="gibbs", help=about)
     about = "of split-merge: exact, or with the acceptance ratio of the paper, which is not"
     command.add_argument("--variant", choices=["exact", "paper"], default="exact", help=about)
-    about = "split-merge moves after each sweep (10)"
+    about = "split-merge moves after each sweep (1)"
     command.add_argument("--moves", type=_positive, metavar="k", help=about)
     about = "sweeps of gibbs and split-merge; blocked draws all tokens of a word in a document at once"
     command.add_argument("--sampler", choices=["plain", "blocked"], default="plain", help=about)

@@ -288,7 +288,11 @@ def _leave_one_out(options: argparse.Namespace, corpus: Any, prior: Any, chain: 
 
 def _show_table(result: Result) -> str:
     width = max(map(len, result))
-    return "\n".join(f"{key.replace('_', ' '):{width}}  {value}" for key, value in result.items())
+    return "\n".join(f"{key.replace('_', ' '):{width}}  {_known(value)}" for key, value in result.items())
+
+
+def _known(value: Any) -> Any:
+    return "unknown" if value is None or value != value else value  # nan is not equal to itself
 
 
 def _show_score(result: Result) -> str:

@@ -36,7 +36,7 @@ LEARNERS: dict[tuple[str, str], type[Learner]] = {
 }
 SWEEPS = {"gibbs": 500, "split-merge": 500, "truncation-free": 10, "truncated": 10}  # if none are given
 MODELS, METHODS = ("hdp", "dp-mixture"), tuple(SWEEPS)
-MOVES = {"gibbs": 0, "split-merge": 10}  # after a sweep, if not given; with 20 topics ten cost about as much as it
+MOVES = {"gibbs": 0, "split-merge": 1}  # after a sweep, if not given, as in the paper
 STATES = 20  # of a chain, over which held-out probabilities are averaged
 PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
 LARGE = 0.01  # of the tokens: a topic below it is one that nobody would miss

@@ -34,6 +34,7 @@ ESTIMATES = {
 }
 EVIDENCE, PMMH, SCORE, GIBBS, SPLIT_MERGE, FREE = ESTIMATES
 LIKELY = 3.0  # nats: T's with a twentieth of the best one's posterior probability, or more
+MOVES = 10  # of split-merge after a sweep: with 20 topics they cost about as much as it
 Part = tuple[str, Callable[[Run, Corpus, Any], "Found"]]
 
 
@@ -161,7 +162,7 @@ def _hdp(method: str, number: int) -> Callable[[Run, Corpus, Any], Found]:
         if method == "truncation-free":
             sizes = {"sweeps": params["streams"]["passes"], "batch_size": params["streams"]["batch"]}
         prior = {key: params[key] for key in ("eta", "gamma", "concentration")}
-        task = Task(method=method, **prior, **sizes)
+        task = Task(method=method, moves=MOVES if method == "split-merge" else None, **prior, **sizes)
         if task.sampled:
             rows = pd.DataFrame(sample(corpus, task, number, run.generator, checkpoint, None).rows[task.burn_in :])
             return Found(_shares(rows["topics"].to_numpy(), number, rows["large_topics"].to_numpy()))
