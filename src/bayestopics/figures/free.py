@@ -183,11 +183,11 @@ def draw_endless(records: list[Record], scale: str) -> Figure:
         look = STYLES[method] | {"markersize": 5, "label": f"{TITLES[model]}, {method}"}
         look |= {"markerfacecolor": "white"} if model == "dp-mixture" else {}
         timing, trace = record.tables["timing"], record.trace
-        left.plot(timing["documents"], timing["peak_mb"], **look)
-        right.plot(trace["documents"], trace["components"], **look)
-    left.set(xlabel="documents seen", ylabel="peak memory so far\n(MB, Python and all its packages)")
+        left.plot(timing["documents"] / 1000, timing["peak_mb"], **look)
+        right.plot(trace["documents"] / 1000, trace["components"], **look)
+    left.set(xlabel="thousands of documents seen", ylabel="peak memory so far\n(MB, Python and all its packages)")
     left.set_ylim(bottom=0.0)
-    right.set(xlabel="documents seen", ylabel="components")
+    right.set(xlabel="thousands of documents seen", ylabel="components")
     right.set_ylim(bottom=0.0)
     figure.legend(*left.get_legend_handles_labels(), loc="outside right upper")
     label_scale(figure, scale)
