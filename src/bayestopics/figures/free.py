@@ -186,7 +186,7 @@ def draw_endless(records: list[Record], scale: str) -> Figure:
         left.plot(timing["documents"] / 1000, timing["peak_mb"], **look)
         right.plot(trace["documents"] / 1000, trace["components"], **look)
     left.set(xlabel="thousands of documents seen", ylabel="peak memory so far\n(MB, Python and all its packages)")
-    left.set_ylim(bottom=0.0)
+    left.set_ylim(0.0, 1.1 * left.dataLim.ymax)
     right.set(xlabel="thousands of documents seen", ylabel="components")
     right.set_ylim(bottom=0.0)
     figure.legend(*left.get_legend_handles_labels(), loc="outside right upper")
