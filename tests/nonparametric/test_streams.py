@@ -138,6 +138,12 @@ def test_a_batch_of_other_terms_is_refused(make: Make) -> None:
         make(np.random.default_rng(7)).partial_fit(np.full((2, TERMS), 0.5))
 
 
+@pytest.mark.parametrize("documents", [0, 3])
+def test_a_score_of_no_words_is_refused(make: Make, documents: int) -> None:
+    with pytest.raises(InputError, match="there are no held-out words"):
+        make(np.random.default_rng(7)).partial_fit(batches(1)[0], sparse.csr_array((documents, TERMS), dtype=int))
+
+
 @pytest.mark.parametrize("wrong", [{"eta": 0.0}, {"concentration": np.inf}, {"eta": np.nan}])
 def test_impossible_numbers_are_refused(wrong: dict[str, float]) -> None:
     for kind in (TruncationFreeDPMixture, TruncatedDPMixture, TruncationFreeHDP, TruncatedHDP):

@@ -17,6 +17,7 @@ from numpy.testing import assert_array_equal
 
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.nonparametric import stream
 from bayestopics.nonparametric.compute import LEARNERS, Task, warm
 from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Learner
@@ -107,6 +108,19 @@ def test_a_record_has_the_topics_the_posterior_and_the_state(tmp_path: Path, mod
     assert topics["share"].is_monotonic_decreasing
     assert topics["share"].sum() == pytest.approx(1)
     assert (record.tables["topics"].groupby("topic")["probability"].sum() <= 1 + 1e-12).all()
+
+
+def test_the_last_update_counts_also_where_a_long_history_left_it_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """18 updates, of which a history of four entries has the 4th, 8th, 12th and 16th."""
+    monkeypatch.setattr(stream, "MOST_ENTRIES", 4)
+    record = record_of(tmp_path / "record", method="truncation-free")
+    for chain in range(2):
+        trace, learner = record.trace[record.trace["chain"] == chain], last_state(record, CORPUS, chain)
+        assert isinstance(learner, Learner)
+        assert trace["documents"].tolist() == [22, 44, 64, 86, 96]
+        assert trace["topics"].iloc[-1] == learner.used_components()
 
 
 def test_a_saved_state_is_that_of_its_corpus(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from bayestopics.lda.state import Prior
 from bayestopics.problems import InputError
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.fit import fit
+from bayestopics.runs.publish import _points
 from bayestopics.runs.record import Record, Run, Stopwatch, canonical, read, same_bits, write
 from bayestopics.seeds import generator
 
@@ -282,3 +283,18 @@ def test_identical_runs_write_identical_bytes(tmp_path: Path, monkeypatch: pytes
     trace = read(first).trace
     assert np.any(trace[trace.chain == 0].log_joint.to_numpy() != trace[trace.chain == 1].log_joint.to_numpy())
     assert_array_equal(trace.sweep, np.tile(np.arange(25), 2))
+
+
+# -- curves ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("key", "steps"), [("sweep", [1, 11]), ("documents", [0, 10])])
+def test_a_trace_becomes_curves(key: str, steps: list[int]) -> None:
+    """Over sweeps, which are counted from 1, or over the documents of a stream."""
+    trace = pd.DataFrame({key: [0, 10], "components": [3, 4], "error": [np.nan, 0.5]})
+    points = list(_points(Record(RUN, {}, tables={"trace": trace})))
+    assert points == [
+        ("trace/components", steps[0], 3.0),
+        ("trace/components", steps[1], 4.0),
+        ("trace/error", steps[1], 0.5),
+    ]

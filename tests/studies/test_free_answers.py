@@ -18,7 +18,9 @@ from bayestopics.runs import record
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Run, same_bits
 from bayestopics.studies import free_answers as answers
-from bayestopics.studies import free_stream, free_toy
+from bayestopics.studies import free_endless, free_stream, free_toy
+from killing import Killed as KilledAtSave
+from killing import Killing
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
@@ -218,7 +220,62 @@ def test_held_out_documents_are_spread():
     assert free_stream.checks_of(100, 4).tolist() == [1, 5, 22, 100]
 
 
+# -- without end -------------------------------------------------------------------------------------------
+
+
+def endless(model: str, method: str, **changes) -> Run:
+    params = {"model": model, "method": method, "terms": 30, "topics": 4, "length": 15, "batch": 20, "checks": 5}
+    params |= {"documents": 230} | ({"truncation": 20} if method == "truncated" else {})
+    return a_run("endless", f"endless-{model}-{method}", **params | changes)
+
+
+@pytest.mark.parametrize(("model", "method"), free_stream.LEARNERS)
+def test_a_killed_stream_without_end_goes_on_with_the_same_bits(model, method, tmp_path):
+    run = endless(model, method)
+    whole, lives = free_endless.compute(run, None, Checkpoint(tmp_path / "whole", run)), 0
+    assert whole.trace["documents"].tolist() == [0, 60, 100, 140, 200, 230]  # of batches of 20, the last of 10
+    assert whole.tables["timing"]["documents"].tolist() == whole.trace["documents"].tolist()
+    assert whole.tables["timing"]["peak_mb"].is_monotonic_increasing
+    assert whole.tables["timing"]["peak_mb"].iloc[0] > 10
+    assert whole.metrics["components"] >= 1
+    tmp_path.joinpath("killed").mkdir()
+    resumed = None
+    while resumed is None:
+        lives += 1
+        try:
+            resumed = free_endless.compute(run, None, Killing(tmp_path / "killed", run, every_seconds=0.0))
+        except KilledAtSave:
+            assert lives < 20
+    assert lives == 13
+    assert same_bits(resumed, whole)
+
+
+@pytest.mark.parametrize(("model", "fewest", "most"), [("dp-mixture", 1.0, 1.0), ("hdp", 1.3, 3.0)])
+def test_documents_without_end_are_made_of_the_topics(model, fewest, most):
+    """Topics without a common word: how many a document has can be seen. A batch can be had again."""
+    run = endless(model, "truncation-free", documents=10_000, batch=500)
+    assert free_endless.Source.of(run).cumulative.shape == (4 * 30,)
+    apart = np.repeat(np.eye(4), [7, 8, 7, 8], axis=1)
+    apart /= apart.sum(axis=1, keepdims=True)
+    source = free_endless.Source(run, (np.cumsum(apart, axis=1) + np.arange(4)[:, None]).ravel())
+    first, second = source.batch(0), source.batch(1)
+    assert first.shape == (500, 30)
+    assert (np.asarray(first.sum(axis=1)) == 15).all()
+    assert np.array_equal(first.toarray(), source.batch(0).toarray())
+    assert not np.array_equal(first.toarray(), second.toarray())
+    assert fewest <= np.count_nonzero(first @ (apart > 0).T, axis=1).mean() <= most
+    shares = (first + second).sum(axis=0) / 15_000
+    assert np.abs(shares - apart.sum(axis=0) / 4).max() < 0.02
+
+
 # -- figures and tables ------------------------------------------------------------------------------------
+
+
+def made_up_endless(model: str, method: str) -> record.Record:
+    trace = pd.DataFrame({"documents": [0, 100, 200, 300], "components": [0, 9, 12, 11]})
+    timing = trace[["documents"]].assign(seconds=[0.0, 1.0, 2.0, 3.0], peak_mb=[200.0, 210.0, 210.5, 211.0])
+    metrics = {"documents": 300.0, "components": 11.0, "most_components": 12.0}
+    return Record(endless(model, method), metrics, tables={"trace": trace, "timing": timing})
 
 
 @pytest.mark.parametrize(
@@ -231,6 +288,7 @@ def test_held_out_documents_are_spread():
         (free.draw_held_out_over_time, study()),
         (free.draw_components, study()),
         (free.draw_components_over_time, study(models=("hdp",))),
+        (free.draw_endless, [made_up_endless(*learner) for learner in free_stream.LEARNERS]),
     ],
 )
 def test_figures(draw, records):
@@ -248,3 +306,7 @@ def test_tables():
     differences = free_tables.differences_table(study())
     assert len(differences) == 2 * 2 * len(BATCHES)
     assert (differences["difference"] > 2 * differences["error"]).all()
+    without_end = free_tables.endless_table([*study(), *(made_up_endless(*one) for one in free_stream.LEARNERS)])
+    assert list(zip(without_end["model"], without_end["method"], strict=True)) == list(free_stream.LEARNERS)
+    columns = ["peak_mb_at_start", "early_documents", "peak_mb_early", "peak_mb_at_end"]
+    assert without_end.loc[0, columns].tolist() == [200.0, 100, 210.0, 211.0]

@@ -49,13 +49,13 @@ def test_everything_is_made(finished):
     figures = ("walks-tiny-lda", "evidence-tiny-lda", "ladders", "scores")
     made += [f"number_of_topics/{name}.png" for name in figures]
     made += [f"number_of_topics/{name}.csv" for name in ("walks", "evidence", "ladders", "constants")]
-    figures = ("toy", "held-out", "held-out-over-time", "components", "components-over-time-hdp")
+    figures = ("toy", "endless", "held-out", "held-out-over-time", "components", "components-over-time-hdp")
     made += [f"truncation_free/{name}.png" for name in figures]
-    made += [f"truncation_free/{name}.csv" for name in ("scores", "differences")]
+    made += [f"truncation_free/{name}.csv" for name in ("endless", "scores", "differences")]
     made += [f"split_merge/{name}" for name in ("blocks.png", "blocks.csv", "law.png", "law.csv")]
     made += ["routes/routes.png", "routes/routes.csv"]
     assert [name for name in made if not (results / name).is_file()] == []
-    assert len(finished.records()) == 6 + 4 + 7 + 14 + 9 + 9 + 4 + 1
+    assert len(finished.records()) == 6 + 4 + 7 + 14 + 9 + 10 + 4 + 1
     assert not list((finished.folder / "results" / "checkpoints").glob("*"))
 
 

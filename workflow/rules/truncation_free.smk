@@ -1,4 +1,4 @@
-# Study `truncation_free`: the toy, and streams of both methods and models with batches of many sizes.
+# Study `truncation_free`: the toy, streams of both methods and models with batches of many sizes, and without end.
 # Its runs are named in truncation_free_runs.smk.
 
 if "truncation_free" in config["studies"]:
@@ -54,7 +54,7 @@ if "truncation_free" in config["studies"]:
 
     rule truncation_free_table:
         input:
-            records=FREE_STREAMS,
+            records=lambda wildcards: FREE_TABLES[wildcards.table][1],
         output:
             csv=f"{RESULTS}/truncation_free/{{table}}.csv",
             html=report(
@@ -71,7 +71,7 @@ if "truncation_free" in config["studies"]:
             scale=SCALE,
             module="free_tables",
             make=lambda wildcards: f"{wildcards.table}_table",
-            title=lambda wildcards: FREE_TABLES[wildcards.table],
+            title=lambda wildcards: FREE_TABLES[wildcards.table][0],
             code=code_hash("bayestopics.figures.free_tables"),
         message:
             "Making the table of {wildcards.table}"

@@ -5,11 +5,9 @@ Run as a module, it is that process: it prints its peak in megabytes.
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ import pandas as pd
 from bayestopics.bench.corpora import load
 from bayestopics.bench.programs import PRIOR
 from bayestopics.lda import sampler
+from bayestopics.memory import peak_mb
 from bayestopics.runs.chain import warm
 
 GOAL_MB = 1000.0
@@ -41,16 +40,6 @@ def one_sweep(corpus_name: str, topics: int, name: str) -> tuple[float, float]:
     state = module.init(corpus, topics, PRIOR, rng)
     module.sweep(state, rng)
     return loaded, peak_mb()
-
-
-def peak_mb() -> float:
-    """Of this process alone: ru_maxrss of a child begins at its parent's memory on Linux, VmHWM does not."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (1024.0**2 if sys.platform == "darwin" else 1024.0)
 
 
 if __name__ == "__main__":

@@ -170,3 +170,25 @@ def draw_components_over_time(records: list[Record], scale: str) -> Figure:
     _legend(figure, handles)
     label_scale(figure, scale)
     return figure
+
+
+# -- without end -----------------------------------------------------------------------------------------
+
+
+def draw_endless(records: list[Record], scale: str) -> Figure:
+    """Peak memory of the process (left) and components (right) over the documents of a stream without end."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
+    for record in of_kind(records, "endless"):
+        model, method = record.run.params["model"], record.run.params["method"]
+        look = STYLES[method] | {"markersize": 5, "label": f"{TITLES[model]}, {method}"}
+        look |= {"markerfacecolor": "white"} if model == "dp-mixture" else {}
+        timing, trace = record.tables["timing"], record.trace
+        left.plot(timing["documents"] / 1000, timing["peak_mb"], **look)
+        right.plot(trace["documents"] / 1000, trace["components"], **look)
+    left.set(xlabel="thousands of documents seen", ylabel="peak memory so far\n(MB, Python and all its packages)")
+    left.set_ylim(0.0, 1.1 * left.dataLim.ymax)
+    right.set(xlabel="thousands of documents seen", ylabel="components")
+    right.set_ylim(bottom=0.0)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside right upper")
+    label_scale(figure, scale)
+    return figure

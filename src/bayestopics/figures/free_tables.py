@@ -156,3 +156,26 @@ def differences_table(records: list[Record]) -> pd.DataFrame:
                 numbers = mean_and_error(ours.logs - other.logs, ours.tokens)
                 rows.append([model, corpus, batch, given, *numbers, ours.components, other.components])
     return pd.DataFrame(rows, columns=[*columns, "truncated_components"])
+
+
+def endless_table(records: list[Record]) -> pd.DataFrame:
+    """Streams without end: components, and the peak memory before the first document, after a part and at the end."""
+    rows = []
+    for record in of_kind(records, "endless"):
+        params, timing = record.run.params, record.tables["timing"]
+        before, early, *_, end = timing["peak_mb"]
+        rows.append(
+            {
+                "model": params["model"],
+                "method": params["method"],
+                "documents": int(record.metrics["documents"]),
+                "components": int(record.metrics["components"]),
+                "most_components": int(record.metrics["most_components"]),
+                "seconds": float(timing["seconds"].iloc[-1]),
+                "peak_mb_at_start": before,
+                "early_documents": int(timing["documents"].iloc[1]),
+                "peak_mb_early": early,
+                "peak_mb_at_end": end,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -113,7 +113,7 @@ def split(corpus: Corpus, share: float | None) -> tuple[Corpus, Corpus | None]:
 
 @dataclass
 class Outcome:
-    """One chain or stream: a row a sweep (or a saved update), the seconds of each, and where it ended."""
+    """One chain or stream: a row a sweep (or a saved update, and the last), the seconds of each, and where it ended."""
 
     rows: list[dict[str, float]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -193,8 +193,10 @@ def learn(
         done.seconds.append(time.perf_counter() - begin)
         if checkpoint.due() or update == task.work * batches - 1:
             checkpoint.save((learner.state_dict(), order, done.seconds, done.resumed))
-    names = ("documents", "topics")  # a row a saved update
-    done.rows = [dict(zip(names, row, strict=True)) for row in learner.history.table().astype(int).tolist()]
+    saved_updates = learner.history.table().astype(int).tolist()
+    last = [learner.documents_seen, learner.used_components()]
+    ended = [] if saved_updates[-1:] == [last] else [last]  # of a long history not every update is kept
+    done.rows = [dict(zip(("documents", "topics"), row, strict=True)) for row in saved_updates + ended]
     components, used = learner.components, learner.used_components()
     done.counts, done.arrays = by_size(components.weight * components.stored)[:, :used], learner.state_dict()
     if held_out is not None and task.model == "dp-mixture":

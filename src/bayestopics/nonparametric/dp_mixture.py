@@ -18,6 +18,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
 from bayestopics.nonparametric.stream import Bags, Learner
 from bayestopics.nonparametric.truncation_free import factors_of_a_product
+from bayestopics.problems import InputError
 
 BLOCK = 512  # documents at a time: memory stays bounded
 
@@ -37,7 +38,7 @@ class HeldOut:
 
 def plug_in(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
     """log sum_k pi_k prod_w theta_kw^c_w, at the means of pi and theta."""
-    bags = Bags.of(corpus, learner.term_count)
+    bags = _with_words(corpus, learner.term_count)
     weights, theta = learner.mean_model()
     log_weights, log_theta = np.log(weights), np.log(theta)
     matrix = sparse.csr_array((bags.counts.astype(np.float64), bags.terms, bags.offsets), (len(bags), len(theta)))
@@ -47,7 +48,7 @@ def plug_in(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
 
 def collapsed(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
     """log of the sum of the weights in [6]: E_q over theta and pi, unseen components included."""
-    bags = Bags.of(corpus, learner.term_count)
+    bags = _with_words(corpus, learner.term_count)
     components = learner.components
     rows, totals = components.rows(bags.kinds, 1), components.row_totals(1)
     factors = factors_of_a_product(components.eta, totals.max() + bags.lengths.max())
@@ -56,6 +57,13 @@ def collapsed(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
     with np.errstate(divide="ignore"):  # a truncated q leaves nothing to unseen components
         log_weights = np.log(np.append(weights, unseen))
     return HeldOut(logsumexp(likelihoods + log_weights, axis=1), int(bags.counts.sum()))
+
+
+def _with_words(corpus: Corpus | sparse.csr_array, term_count: int) -> Bags:
+    bags = Bags.of(corpus, term_count)
+    if not np.any(bags.lengths):
+        raise InputError("there are no held-out words")
+    return bags
 
 
 @kernel

@@ -26,7 +26,8 @@ IDENTITY = "bayestopics.identity"
 POINTS = 200  # of a trace that MLflow gets; the record has all
 BATCH = 1000  # metrics a call, MLflow's limit
 # tables that MLflow draws as curves, and the column that is their step
-STEPS = {"trace": ("sweep", "step"), "evidence": ("topics",), "scores": ("topics",), "steps": ("number",)}
+STEPS = {"trace": ("sweep", "step", "documents"), "evidence": ("topics",), "scores": ("topics",), "steps": ("number",)}
+FROM_0 = ("sweep", "step", "number")  # these begin at 0; numbers of topics and of documents seen are what they are
 
 
 def tracking_uri(results: Path) -> str:
@@ -118,7 +119,7 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
 
 def _points(record: Record) -> Iterable[tuple[str, int, float]]:
     """(table/column, step, value): at most POINTS finite values a column, evenly spaced. A step is a sweep or a
-    step, counted from 1, or a number of topics."""
+    step, counted from 1, or a number of topics or documents."""
     for name, keys in STEPS.items():
         table = record.tables.get(name)
         key = None if table is None else next((key for key in keys if key in table.columns), None)
@@ -128,4 +129,4 @@ def _points(record: Record) -> Iterable[tuple[str, int, float]]:
             values = table.loc[np.isfinite(table[column].astype(float)), [key, column]]
             every = max(1, -(-len(values) // POINTS))
             for row in values.iloc[::every].itertuples(index=False):
-                yield f"{name}/{column}", int(row[0]) + (name in ("trace", "steps")), float(row[1])
+                yield f"{name}/{column}", int(row[0]) + (key in FROM_0), float(row[1])
