@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 import oracle
+from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.best import best, best_of_chains
 from bayestopics.hyper.compute import SWEEPS, hyper
@@ -204,3 +205,11 @@ def test_methods_say_what_they_cannot_do():
     assert short["ellipse"] is None
     assert short["warnings"]
     assert not any("ellipse" in warning for warning in short["warnings"])
+
+
+def test_gibbs_em_says_when_it_still_moves():
+    """One document hardly tells alpha, which creeps upwards; on a larger corpus it comes to rest."""
+    one = Corpus.from_sparse(SMALL.counts[:1])
+    said = [hyper(corpus, 3, method="gibbs-em", seed=1)["warnings"] for corpus in (one, SMALL)]
+    assert any("alpha still moves" in warning for warning in said[0])
+    assert said[1] == []

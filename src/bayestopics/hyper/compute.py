@@ -23,6 +23,7 @@ from bayestopics.seeds import generator
 SWEEPS = {"tempering": 10_000, "gibbs-em": 200, "variational-em": 500, "full-bayes": 10_000}  # if none are given
 STEPS = 60  # of Gibbs-EM
 END = 20  # of these steps, over which its noise is averaged
+DRIFT = 0.1  # of log alpha or log eta between the halves of these: more than the noise of chains of the default length
 LEVEL = 0.95
 REFINED = 1.2  # full Bayes: the best h is looked for within this factor of the mode
 
@@ -61,7 +62,7 @@ def hyper(
     if method == "gibbs-em":
         em = gibbs_em(corpus, topics, sweeps=sweeps, burn_in=sweeps // 4, steps=STEPS, rng=rng, sampler=sampler)
         h = np.exp(np.log(em.path[-END:]).mean(axis=0))
-        path, doubts = em.path.tolist(), list(em.warnings)
+        path, doubts = em.path.tolist(), [*em.warnings, *_drift(em.path[-END:])]
     else:
         variational = variational_em(corpus, topics, rng=rng, steps=sweeps)
         h, path, doubts = variational.path[-1], variational.path.tolist(), list(variational.warnings)
@@ -69,6 +70,16 @@ def hyper(
             doubts.append(f"not converged after {sweeps} passes")
         doubts.append("variational EM maximises a bound: the answer depends on the start, and may be far off")
     return {**_h(h), "ellipse": None, "region": None, "path": path, "warnings": doubts}
+
+
+def _drift(end: np.ndarray) -> list[str]:
+    """Whether Gibbs-EM still moves in one direction; it creeps where m(h) is flat."""
+    first, second = (np.exp(np.log(half).mean(axis=0)) for half in np.array_split(end, 2))
+    return [
+        f"{name} still moves: {before:.3g}, then {after:.3g} over the last {len(end)} steps; it may be far from its end"
+        for name, before, after in zip(("alpha", "eta"), first, second, strict=True)
+        if abs(np.log(after / before)) > DRIFT
+    ]
 
 
 def _full_bayes(
