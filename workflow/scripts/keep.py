@@ -15,7 +15,7 @@ from bayestopics.runs.record import read
 
 PAPER = Path("results/paper")
 LARGEST = 400_000  # bytes
-COLOURS = 64  # of a kept figure: enough for lines and text, at a quarter of the size
+COLOURS = 256  # of a kept figure: with fewer, lines that cross bands lose their colour
 
 current = {path.parent.name: json.loads(path.read_text()) for path in PAPER.glob("*/published.json")}
 with replacing(PAPER / "kept") as kept:
