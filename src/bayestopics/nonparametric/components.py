@@ -72,8 +72,8 @@ class Components:
 
     def rows(self, terms: np.ndarray, room: int = 0) -> np.ndarray:
         """lambda of these terms (rows), with `room` more components that have only the prior."""
-        rows = np.full((len(terms), self.count + room), self.eta)
-        rows[:, : self.count] += self.weight * self._stored[terms, : self.count]
+        rows = np.empty((len(terms), self.count + room))
+        _fill_rows(terms, self.stored, self.weight, self.eta, rows)
         return rows
 
     def present(self) -> Present:
@@ -173,6 +173,15 @@ def _widened(array: np.ndarray, room: int) -> np.ndarray:
 
 
 # -- kernels ------------------------------------------------------------------------------------------
+
+
+@kernel
+def _fill_rows(terms: np.ndarray, stored: np.ndarray, weight: float, eta: float, rows: np.ndarray) -> None:
+    count = stored.shape[1]
+    for r in range(len(terms)):
+        for k in range(count):
+            rows[r, k] = eta + weight * stored[terms[r], k]
+        rows[r, count:] = eta
 
 
 @kernel
