@@ -18,7 +18,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import SAMPLERS
 
 FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "ns_per_token.png", "hdp.png"}
-FILES |= {f"hdp_{part}.csv" for part in ("passes", "sweeps", "curves", "levels")}
+FILES |= {f"hdp_{part}.csv" for part in ("passes", "sweeps", "curves", "levels", "growth")}
 
 
 def test_quick_run_writes_all_files_and_names_what_is_left_out(
@@ -61,6 +61,9 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
     assert (curves.groupby("program")["seconds"].diff().dropna() > 0).all()
     assert (sweeps["move_in_sweeps"] > 0).all()
     assert len(pd.read_csv(out / "hdp_levels.csv")) == 0  # there is nobody to compare with
+    growth = pd.read_csv(out / "hdp_growth.csv")
+    assert list(growth["components"]) == [5, 5, 50, 50] * 2
+    assert (growth["us_a_document"] > 0).all()
 
 
 def test_every_sampler_is_compared() -> None:

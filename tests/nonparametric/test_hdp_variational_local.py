@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import gammaln, logsumexp
 
 import variational_oracle as oracle
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric import hdp_truncation_free
 from bayestopics.nonparametric.antoniak import draw_tables
-from bayestopics.nonparametric.components import Components
-from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP, draw_batch
+from bayestopics.nonparametric.components import Components, place_in_list
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP, _sweep, draw_batch
 from bayestopics.nonparametric.stream import Bags
 
 ETA, GAMMA, CONCENTRATION = 0.3, 0.4, 1.5
@@ -89,6 +91,89 @@ def test_other_laws_are_caught() -> None:
     fewer = replace(q, parameters=np.maximum(q.parameters - 1.0, ETA))
     assert oracle.p_value(drawn, joint(oracle.hdp_law(fewer, *TWO_DOCUMENTS, CONCENTRATION))) < oracle.FALSE_ALARM
     assert oracle.p_value(drawn, joint(oracle.hdp_law(q, *TWO_DOCUMENTS, 1.3 * CONCENTRATION))) < oracle.FALSE_ALARM
+
+
+# -- one token ------------------------------------------------------------------------------------------
+
+TOKENS = ([0, 0, 0, 1, 1, 1, 1, 1, 1], [0, 3, 3, 0, 0, 1, 2, 3, 3])  # the last one is drawn
+BEFORE = {
+    "in a topic of q": [0, 2, 2, 3, 3, 5, 0, 2, 2],
+    "in its own new topic": [0, 2, 2, 3, 3, 5, 0, 2, 6],
+    "in none": [0, 2, 2, 3, 3, 5, 0, 2, -1],
+}
+OLD, SLOTS, TERMS = 5, 8, 4
+
+
+def measured(choose: Callable[[float], int], low: float, high: float, ends: tuple[int, int]) -> np.ndarray:
+    """How much of [low, high) each topic has; `ends` are those at both ends. By halving, to 1e-14 an end."""
+    if high - low < 1e-14 or (ends[0] == ends[1] and high - low < 1e-3):
+        return (high - low) * np.eye(SLOTS)[ends[0]]
+    middle = choose((low + high) / 2)
+    halves = (low, (low + high) / 2, (ends[0], middle)), ((low + high) / 2, high, (middle, ends[1]))
+    return sum((measured(choose, *half) for half in halves), np.zeros(SLOTS))
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_a_token_has_the_conditional_of_all_topics_weighed_one_by_one(before: str) -> None:
+    rng, z = np.random.default_rng(5), np.array(BEFORE[before])
+    terms = np.array(TOKENS[1])
+    components = Components(TERMS, ETA, OLD)
+    components.stored[:] = rng.gamma(1.0, 2.0, (TERMS, OLD)) * (rng.random((TERMS, OLD)) < 0.5)
+    components.weight = 0.5
+    components.totals[:] = components.weight * components.stored.sum(axis=0)
+    pi = np.append(rng.dirichlet(np.ones(OLD)), np.zeros(SLOTS - OLD)) * 0.6
+    pi[5], pi[6], unseen = 0.1, 0.1 * np.any(z == 6), 0.3 - 0.1 * np.any(z == 6)
+
+    # lambda and n_dk with all tokens but the last
+    counts, in_document = np.zeros((TERMS, SLOTS)), np.bincount(z[3:-1], minlength=SLOTS)
+    np.add.at(counts, (terms[:-1], z[:-1]), 1.0)
+    rows = components.rows(np.arange(TERMS), SLOTS - OLD) + counts
+    born = np.where(np.arange(SLOTS) == 6, 0.0, pi)  # a topic without tokens is gone
+    weights = (in_document + CONCENTRATION * born) * rows[terms[-1]] / rows.sum(axis=0)
+    new = 6 if z[-1] == 6 else 7 if np.any(z == 6) else 6  # the slot that a new topic gets
+    weights[new] = CONCENTRATION * (0.3 if new == 6 else unseen) / TERMS
+
+    def choose(u: float) -> int:
+        lists = components.lists(np.arange(TERMS), np.bincount(terms))
+        drawn, place = z.copy(), np.zeros(len(z), np.int64)
+        for i in np.flatnonzero(z >= 0):
+            place[i] = place_in_list(terms[i], z[i], lists)
+            lists.excess[place[i]] += 1.0
+        members = np.bincount(z[z >= 0], minlength=SLOTS)
+        tokens = (np.array([0, 3, len(z)]), terms, drawn, place)
+        words = np.array([int(u * 2**53) << 11, 0, 0, 0], np.uint64)  # its first number is u
+        numbers = (OLD, GAMMA, CONCENTRATION, TERMS, ETA)
+        totals = components.row_totals(SLOTS - OLD) + members
+        _sweep(len(z) - 1, tokens, lists, totals, members, pi.copy(), np.array([unseen]), numbers, words)
+        return int(drawn[-1])
+
+    shares = measured(choose, 0.0, 1.0, (choose(0.0), choose(1.0 - 2**-53)))
+    assert_allclose(shares, weights / weights.sum(), rtol=0, atol=1e-10)
+    forgotten = np.where((rows[terms[-1]] > ETA) | (np.arange(SLOTS) == new), weights, 0.0)  # a control: lists alone
+    assert np.max(np.abs(shares - forgotten / forgotten.sum())) > 1e-3
+
+
+def test_lists_of_topics_are_those_of_the_array() -> None:
+    """After births, fading to nothing, deaths and a reading from a file."""
+    rng = np.random.default_rng(6)
+    learner = TruncationFreeHDP(30, rng, 100, gamma=5.0)
+    counts = rng.multinomial(20, rng.dirichlet(np.full(30, 0.1), 100))
+
+    def check(components: Components) -> None:
+        lengths, listed = components.present()
+        for v in range(30):
+            assert_array_equal(listed[v, : lengths[v]], np.flatnonzero(components.stored[v]))
+
+    for start in range(0, 100, 10):
+        learner.partial_fit(counts[start : start + 10])
+        check(learner.components)
+    assert learner.components.count > 5
+    check(TruncationFreeHDP.from_state_dict(learner.state_dict()).components)
+    learner.components.fade(1.0 - 1e-101)
+    learner.partial_fit(counts[:5])
+    check(learner.components)
+    learner.components.keep(learner.components.totals > 1.0)
+    check(learner.components)
 
 
 @pytest.mark.parametrize(("customers", "concentration"), [(2, 0.3), (5, 0.02), (6, 2.5), (40, 0.9)])

@@ -43,10 +43,11 @@ def test_weights_given_tables() -> None:
 
 
 def test_small_concentrations_leave_something() -> None:
-    """With a = 1e-3 most sticks are 1 to within rounding: what is left is small, and not 0."""
+    """With a = 1e-3 most sticks are 1 to within rounding: what is left is small, and not 0 (in 52 % of draws)."""
     sticks, words = Sticks.of(SIZES, 1e-3), new_words(np.random.default_rng(3))
     weights = np.empty(2)
-    left = [draw_weights(sticks.order, sticks.u, sticks.v, np.zeros(2, int), 1e-3, words, weights) for _ in range(200)]
+    arrays = (sticks.order, sticks.u, sticks.v, np.zeros(2, int))
+    left = [draw_weights(*arrays, 1e-3, words, weights) for _ in range(20_000)]
     assert np.median(left) < 1e-100
     assert np.mean(np.array(left) > 0) > 0.5
 

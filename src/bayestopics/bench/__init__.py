@@ -6,5 +6,6 @@ timing      interleaved rounds, early in a chain and after a warm-up; medians an
 memory      peak memory of a process that runs one sweep
 pages       the tables and the figure
 hdp         the HDP: passes of the variational methods, sweeps of the samplers, held-out scores over time
-hdp_pages   its tables and its figure
+growth      the cost of a document against the number of components
+hdp_pages   the tables of both and the figure
 """

@@ -15,19 +15,22 @@ import pandas as pd
 from tqdm import tqdm
 
 from bayestopics.bench import corpora, hdp_pages, memory, pages
+from bayestopics.bench.growth import growth
 from bayestopics.bench.hdp import PEERS, HdpEffort, measure
 from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versions
 from bayestopics.bench.timing import PHASES, REFERENCE, Effort, compare
 from bayestopics.figures.style import save
 from bayestopics.files import replacing
 from bayestopics.problems import InputError
+from bayestopics.processes import using_threads
 from bayestopics.runs.record import cpu_model, versions
 
 # T = 1024: the largest of Zhang & Sisson
 FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}
 FULL |= {"hdp": ("kos",), "hdp_effort": HdpEffort()}
 QUICK = {"corpora": "tiny-lda", "topics": "4,8", "effort": Effort(rounds=2, warm_up=3), "memory": ("tiny-lda", 8)}
-QUICK |= {"hdp": ("tiny-hdp",), "hdp_effort": HdpEffort(rounds=2, warm_up=3, etas=(0.1,), budget=0.1, checks=3)}
+SMALL = HdpEffort(rounds=2, warm_up=3, etas=(0.1,), budget=0.1, checks=3, components=(5, 50))
+QUICK |= {"hdp": ("tiny-hdp",), "hdp_effort": SMALL}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -117,14 +120,17 @@ def run_memory(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.Data
 def run_hdp(options: argparse.Namespace, defaults: dict[str, Any]) -> dict[str, pd.DataFrame]:
     """The HDP against tomotopy and gensim, if they are among the programs; printed, and written to hdp_*.csv."""
     present, _ = choose(name for name in PEERS if name in options.programs.split(","))
-    parts = []
+    parts, effort = [], defaults["hdp_effort"]
     names, _ = corpora.within_reach(defaults["hdp"])
     with tqdm(names, unit="corpus", disable=None) as bar:
         for name in bar:
             bar.set_description(f"HDP, {name}")
             peers = {program.name for program in present}
-            parts.append(measure(corpora.load(name), peers, defaults["hdp_effort"], bar.set_postfix_str))
+            parts.append(measure(corpora.load(name), peers, effort, bar.set_postfix_str))
+        with using_threads(1):
+            of_growth = growth(effort.components, effort.rounds, bar.set_postfix_str)
     tables = {part: pd.concat([each[part] for each in parts], ignore_index=True) for part in parts[0]}
+    tables["growth"] = of_growth
     for part, table in tables.items():
         _write(options.out / f"hdp_{part}.csv", table.to_csv(index=False))
     save(hdp_pages.figure(tables), options.out / "hdp.png")

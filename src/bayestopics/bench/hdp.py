@@ -51,6 +51,7 @@ class HdpEffort:
     etas: tuple[float, ...] = (0.01, 0.1, 0.5)  # the larger, the fewer topics
     budget: float = 20.0  # CPU seconds a program
     checks: int = 8
+    components: tuple[int, ...] = (20, 200, 2000)  # of `growth`
 
 
 class Model(NamedTuple):

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from bayestopics.bench.growth import LENGTH, TERMS, TERMS_A_COMPONENT
 from bayestopics.bench.hdp import BATCH, MOVES, NEAR, OVER_TIME, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
 from bayestopics.figures.style import COLOURS
 
@@ -42,6 +43,14 @@ def levels(table: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
+def growth(table: pd.DataFrame) -> pd.DataFrame:
+    """A column a number of components."""
+    names = {"touched": "in a document", "batch": "documents a batch"}
+    wide = table.pivot(index=["learner", *names], columns="components", values="us_a_document")
+    shown = wide.map("{:,.0f}".format).sort_index(ascending=[False, True, True]).reset_index().rename(columns=names)
+    return shown.rename(columns={count: f"{count} components" for count in wide}).rename_axis(columns=None)
+
+
 def _ratios(table: pd.DataFrame, name: str) -> list[str]:
     parts = table[[name, f"{name}_q1", f"{name}_q3"]].to_numpy()
     return ["" if middle != middle else f"{middle:.2f} ({low:.2f}-{high:.2f})" for middle, low, high in parts]
@@ -62,6 +71,8 @@ def shown(tables: Tables) -> dict[str, pd.DataFrame]:
         f"{MOVES}): {cost}": sweeps(tables["sweeps"]),
         f"HDP, CPU seconds until the held-out score is within {NEAR} of the best that a program and the reference "
         f"both reach; batches of {OVER_TIME}": levels(tables["levels"]),
+        "Truncation-free learners, CPU microseconds a document by the number of components, generated; documents of "
+        f"{LENGTH} tokens, {TERMS_A_COMPONENT} of {TERMS} terms a component": growth(tables["growth"]),
     }
 
 

@@ -2,14 +2,41 @@
 
 What the data added to the prior is kept, lambda_kv - eta, as `weight` times a stored array: then fading all of it
 [Wang & Blei 11] is one multiplication, and an update costs what its batch costs.
+
+Of many components few have ever had a given term. `present` lists these, term by term, for those who would not look at
+all components: it is made when it is first asked for, and `add_tokens` keeps it up. Lists are sorted, so that they are
+the same for one who has read the array from a file.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+
+from bayestopics.jit import kernel
 
 SMALLEST_WEIGHT = 1e-100  # then it is multiplied into the array: what is added is divided by it
 GROWTH = 1.5
+
+
+class Present(NamedTuple):
+    """Components whose stored number is not 0: of term v, components[v, : lengths[v]]."""
+
+    lengths: np.ndarray  # int64[V]
+    components: np.ndarray  # uint32[V, room]
+
+
+class Lists(NamedTuple):
+    """lambda - eta of some terms, where it is not 0: of row r, entries starts[r] .. ends[r] - 1, in no order.
+
+    A row has room for one component more a token of it that is drawn; see `place_in_list`.
+    """
+
+    starts: np.ndarray  # int64[rows]
+    ends: np.ndarray  # int64[rows]
+    components: np.ndarray  # int64[room]
+    excess: np.ndarray  # float64[room]
 
 
 class Components:
@@ -22,6 +49,7 @@ class Components:
         self._stored = np.zeros((term_count, count))
         self._totals = np.zeros(count)
         self._sizes = np.zeros(count)
+        self._present: Present | None = None
 
     @property
     def term_count(self) -> int:
@@ -44,9 +72,24 @@ class Components:
 
     def rows(self, terms: np.ndarray, room: int = 0) -> np.ndarray:
         """lambda of these terms (rows), with `room` more components that have only the prior."""
-        rows = np.full((len(terms), self.count + room), self.eta)
-        rows[:, : self.count] += self.weight * self._stored[terms, : self.count]
+        rows = np.empty((len(terms), self.count + room))
+        _fill_rows(terms, self.stored, self.weight, self.eta, rows)
         return rows
+
+    def present(self) -> Present:
+        if self._present is None:
+            lengths = np.count_nonzero(self.stored, axis=1)
+            self._present = Present(lengths, np.empty((self.term_count, lengths.max(initial=1)), np.uint32))
+            _list_present(self.stored, self._present.components)
+        return self._present
+
+    def lists(self, terms: np.ndarray, tokens: np.ndarray) -> Lists:
+        """lambda - eta of these terms (rows), each with room for so many tokens."""
+        present = self.present()
+        starts = np.concatenate(([0], np.cumsum(present.lengths[terms] + tokens)))
+        lists = Lists(starts[:-1], starts[:-1].copy(), np.empty(starts[-1], np.int64), np.empty(starts[-1]))
+        _fill_lists(terms, *present, self.stored, self.weight, *lists)
+        return lists
 
     def row_totals(self, room: int = 0) -> np.ndarray:
         """sum_v lambda_kv."""
@@ -68,6 +111,7 @@ class Components:
         if keep * self.weight < SMALLEST_WEIGHT:
             self.stored[:] *= keep * self.weight
             self.weight = 1.0
+            self._present = None  # some may be 0 now
         else:
             self.weight *= keep
 
@@ -83,11 +127,24 @@ class Components:
         self._sizes[self.count : needed] = 0.0
         self.count = needed
 
+    def add_tokens(self, terms: np.ndarray, z: np.ndarray) -> None:
+        """One token of each term to lambda of component z; those with a negative z are left out."""
+        amount, done = 1.0 / self.weight, 0
+        while True:
+            present = self.present()
+            done = _add_tokens(done, terms, z, amount, *present, self.stored, self.totals)
+            if done == len(z):
+                break
+            longer = np.empty((self.term_count, int(GROWTH * present.components.shape[1]) + 1), np.uint32)
+            longer[:, : present.components.shape[1]] = present.components
+            self._present = Present(present.lengths, longer)
+
     def keep(self, chosen: np.ndarray) -> None:
         """Only the components where `chosen` is true; the arrays shrink with them."""
         self._stored = self.stored[:, chosen]
         self._totals, self._sizes = self.totals[chosen], self.sizes[chosen]
         self.count = len(self._sizes)
+        self._present = None
 
     # -- saving -------------------------------------------------------------------------------------
 
@@ -113,3 +170,91 @@ def _widened(array: np.ndarray, room: int) -> np.ndarray:
     widened = np.zeros((*array.shape[:-1], room))
     widened[..., : array.shape[-1]] = array
     return widened
+
+
+# -- kernels ------------------------------------------------------------------------------------------
+
+
+@kernel
+def _fill_rows(terms: np.ndarray, stored: np.ndarray, weight: float, eta: float, rows: np.ndarray) -> None:
+    count = stored.shape[1]
+    for r in range(len(terms)):
+        for k in range(count):
+            rows[r, k] = eta + weight * stored[terms[r], k]
+        rows[r, count:] = eta
+
+
+@kernel
+def _list_present(stored: np.ndarray, components: np.ndarray) -> None:
+    for v in range(len(stored)):
+        length = 0
+        for k in range(stored.shape[1]):
+            if stored[v, k] != 0.0:
+                components[v, length] = k
+                length += 1
+
+
+@kernel
+def _fill_lists(
+    terms: np.ndarray,
+    lengths: np.ndarray,
+    present: np.ndarray,
+    stored: np.ndarray,
+    weight: float,
+    starts: np.ndarray,
+    ends: np.ndarray,
+    components: np.ndarray,
+    excess: np.ndarray,
+) -> None:
+    for r in range(len(terms)):
+        v = terms[r]
+        for j in range(lengths[v]):
+            components[starts[r] + j] = present[v, j]
+            excess[starts[r] + j] = weight * stored[v, present[v, j]]
+        ends[r] = starts[r] + lengths[v]
+
+
+@kernel
+def _add_tokens(
+    start: int,
+    terms: np.ndarray,
+    z: np.ndarray,
+    amount: float,
+    lengths: np.ndarray,
+    present: np.ndarray,
+    stored: np.ndarray,
+    totals: np.ndarray,
+) -> int:
+    """Tokens start, ...; returns the first that was not added, for want of room in a list."""
+    for i in range(start, len(z)):
+        v, k = terms[i], z[i]
+        if k < 0:
+            continue
+        if stored[v, k] == 0.0:
+            if lengths[v] == present.shape[1]:
+                return i
+            j = lengths[v]
+            while j > 0 and present[v, j - 1] > k:
+                present[v, j] = present[v, j - 1]
+                j -= 1
+            present[v, j] = k
+            lengths[v] += 1
+        stored[v, k] += amount
+        totals[k] += 1.0
+    return len(z)
+
+
+@kernel
+def place_in_list(r: int, k: int, lists: Lists) -> int:
+    """The entry of component k in row r. If it has none it gets one that is 0, so that entries never move."""
+    starts, ends, components, excess = lists
+    free = ends[r]
+    for j in range(starts[r], ends[r]):
+        if components[j] == k:
+            return j
+        if excess[j] == 0.0:
+            free = j
+    if free == ends[r]:
+        ends[r] += 1
+    components[free], excess[free] = k, 0.0
+    return free

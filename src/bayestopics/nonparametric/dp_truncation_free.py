@@ -3,6 +3,9 @@
 A document's component is drawn from q(z) = E_q[p(x, z | theta, pi)] [6], in closed form. The documents of a batch share
 their draws [the display after 11]: each is drawn given the others, whose counts join lambda, u and v. Among components
 born in the batch the law is that of the Chinese restaurant: their order on the stick is summed out.
+
+The cost grows with the number of components: a document needs its probability under every one of them. Lists of the
+components that have had a term, as in the HDP, would not help: on KOS and NIPS they hold 36 to 78 % of all.
 """
 
 from __future__ import annotations

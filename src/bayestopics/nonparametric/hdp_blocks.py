@@ -18,6 +18,7 @@ import numpy as np
 from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import uniform
 from bayestopics.nonparametric.antoniak import draw_tables
+from bayestopics.nonparametric.components import Lists, place_in_list
 
 
 @kernel
@@ -31,10 +32,11 @@ def empty_slot(old: int, members: np.ndarray) -> int:
 @kernel
 def _block_weights(
     block: np.ndarray,
-    rows: np.ndarray,
+    lists: Lists,
     totals: np.ndarray,
     pi: np.ndarray,
     concentration: float,
+    eta: float,
     factors: int,
     log_weights: np.ndarray,
 ) -> None:
@@ -45,13 +47,15 @@ def _block_weights(
     repeat = 0
     for i in range(len(block)):
         repeat = repeat + 1 if i > 0 and block[i] == block[i - 1] else 0
-        row = rows[block[i]]
+        least = eta + repeat  # of a topic that has not had the term
         if i == 0:
             for k in range(slots):
-                product[k] = row[k] / totals[k]
+                product[k] = least / totals[k]
         else:
             for k in range(slots):
-                product[k] *= (row[k] + repeat) * (concentration * pi[k] + i) / (totals[k] + i)
+                product[k] *= least * (concentration * pi[k] + i) / (totals[k] + i)
+        for j in range(lists.starts[block[i]], lists.ends[block[i]]):
+            product[lists.components[j]] *= 1.0 + lists.excess[j] / least
         if i % factors == factors - 1:
             for k in range(slots):
                 log_weights[k] += math.log(product[k])
@@ -94,19 +98,20 @@ def _choose(log_weights: np.ndarray, words: np.ndarray) -> int:
 @kernel
 def finish_documents(
     start: int,
-    token_offsets: np.ndarray,
-    arrays: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    tokens: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    lists: Lists,
+    totals: np.ndarray,
+    members: np.ndarray,
     tables: np.ndarray,
     pi: np.ndarray,
     unseen: np.ndarray,
-    z: np.ndarray,
     constants: tuple[int, float, float, float, float, int, bool],
     words: np.ndarray,
 ) -> int:
     """Move the blocks of documents start, ..., if `blocks`, and draw their tables; returns the first document without
     room for its topics.
     """
-    entry_of, rows_of, rows, totals, members = arrays
+    token_offsets, row_of, z, place = tokens
     old, gamma, concentration, eta, total_eta, factors, blocks = constants
     slots = len(members)
     in_document, topics = np.zeros(slots, np.int64), np.empty(slots, np.int64)
@@ -123,14 +128,14 @@ def finish_documents(
             free += members[k] == 0
         if blocks and free < count:  # before anything is drawn
             return d
-        tokens, block = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
+        moved, block = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
         for j in range(count if blocks else 0):
             # out of its topic
             k, size = topics[j], 0
             for i in range(begin, end):
                 if z[i] == k:
-                    tokens[size], block[size] = i, rows_of[entry_of[i]]
-                    rows[block[size], k] -= 1.0
+                    moved[size], block[size] = i, row_of[i]
+                    lists.excess[place[i]] -= 1.0
                     size += 1
             totals[k] -= size
             members[k] -= size
@@ -142,7 +147,7 @@ def finish_documents(
             else:
                 new = empty_slot(old, members)
                 pi[new] = unseen[0] * (1.0 - (1.0 - uniform(words)) ** (1.0 / gamma))
-            _block_weights(block[:size], rows, totals, pi, concentration, factors, log_weights)
+            _block_weights(block[:size], lists, totals, pi, concentration, eta, factors, log_weights)
             for t in range(count):
                 if in_document[topics[t]] > 0:
                     log_weights[topics[t]] = -np.inf
@@ -155,9 +160,9 @@ def finish_documents(
             else:
                 pi[new] = 0.0
             # into its topic
-            for i in range(size):
-                z[tokens[i]] = chosen
-                rows[block[i], chosen] += 1.0
+            for i in moved[:size]:
+                z[i], place[i] = chosen, place_in_list(row_of[i], chosen, lists)
+                lists.excess[place[i]] += 1.0
             totals[chosen] += size
             members[chosen] += size
             in_document[chosen] = size

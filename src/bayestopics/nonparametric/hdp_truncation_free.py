@@ -7,8 +7,11 @@ as Dirichlet(s, a): the law of the Chinese restaurant franchise, with their orde
 Tokens move one at a time, as in the paper, and if asked for all tokens of a document in a topic at once too (see
 `hdp_blocks`): a topic born with a single token rarely lives, as others explain its next word better.
 
-A token's topic is drawn in two parts. Topics that the document has, a few, are weighed one by one. For all the others
-the weights of a term change only when the document takes up one of them: their sum is kept.
+A token's topic is drawn by parts (as in SparseLDA: Yao, Mimno & McCallum 2009). With factor_k = (n_dk + b pi_k) / L_k
+the weight of topic k is factor_k (lambda_kw - eta) + factor_k eta. The first is not 0 for the few topics that have had
+the term, which are listed. Of the second two sums are kept, over the topics of the document and over all others; that
+one of these is drawn is rare enough for a search through all. So all that grows with the number of topics is pi: every
+sweep over a batch draws all of it.
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ import numpy as np
 import scipy.sparse as sparse
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel, sum_kernel
+from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import new_words, uniform
-from bayestopics.nonparametric.components import Components
+from bayestopics.nonparametric.components import Components, Lists, place_in_list
 from bayestopics.nonparametric.hdp_blocks import empty_slot, finish_documents
 from bayestopics.nonparametric.hdp_held_out import score
 from bayestopics.nonparametric.sticks import Sticks, draw_weights
@@ -81,8 +84,7 @@ class TruncationFreeHDP(TruncationFree):
         """lambda_kw += n_kw, and the tables to the sizes [S.2.1]."""
         components.grow(max(len(drawn.tables) - components.count, 0))
         z = np.where(drawn.assignments >= first, drawn.assignments, -1)
-        terms = np.repeat(bags.terms, bags.counts)
-        _add_tokens(terms, z, 1.0 / components.weight, components.stored, components.totals)
+        components.add_tokens(np.repeat(bags.terms, bags.counts), z)
         components.sizes[first : len(drawn.tables)] += drawn.tables[first:]
 
 
@@ -108,55 +110,27 @@ def draw_batch(
     """Tokens one after the other, then `sweeps` Gibbs sweeps; topics from `components.count` on are new."""
     sticks = Sticks.of(components.sizes, gamma)
     old, slots = components.count, components.count + ROOM
-    rows, totals = components.rows(bags.kinds, ROOM), components.row_totals(ROOM)
+    row_of = np.repeat(bags.rows, bags.counts)
+    lists, totals = components.lists(bags.kinds, np.bincount(row_of)), components.row_totals(ROOM)
     members, tables = np.zeros(slots, np.int64), np.zeros(slots, np.int64)  # of the batch
-    entry_of = np.repeat(np.arange(len(bags.terms)), bags.counts)
     token_offsets = np.concatenate(([0], np.cumsum(bags.lengths)))
-    z = np.full(len(entry_of), -1, np.int64)
+    z, place = np.full(len(row_of), -1, np.int64), np.empty(len(row_of), np.int64)
     words = new_words(rng)
-    batch = (token_offsets, bags.offsets, entry_of, bags.rows, sticks.order, sticks.u, sticks.v)
+    batch = (token_offsets, row_of, sticks.order, sticks.u, sticks.v, z, place, lists)
     eta, total_eta = components.eta, components.eta * components.term_count
     factors = factors_of_a_product(eta / (totals.max() + len(z)), 10.0)
     numbers = (gamma, concentration, components.term_count, eta, total_eta, factors, blocks)
     progress, pi, unseen = np.zeros(3, np.int64), np.zeros(slots), np.ones(1)
-    while not _gibbs(progress, sweeps + 1, *batch, rows, totals, members, tables, pi, unseen, z, *numbers, words):
-        rows, totals, members, tables, pi = _with_room(rows, totals, members, tables, pi, components)
+    while not _gibbs(progress, sweeps + 1, *batch, totals, members, tables, pi, unseen, *numbers, words):
+        more = len(members)
+        totals = np.concatenate((totals, np.full(more, total_eta)))
+        members, tables = (np.concatenate((array, np.zeros(more, np.int64))) for array in (members, tables))
+        pi = np.concatenate((pi, np.zeros(more)))
     born = np.flatnonzero(members[old:]) + old
     return Drawn(without_gaps(z, old), np.concatenate((tables[:old], tables[born])))
 
 
-def _with_room(
-    rows: np.ndarray, totals: np.ndarray, members: np.ndarray, tables: np.ndarray, pi: np.ndarray, prior: Components
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The same arrays with room for as many topics more."""
-    more = len(members)
-    return (
-        np.hstack((rows, np.full((len(rows), more), prior.eta))),
-        np.concatenate((totals, np.full(more, prior.eta * prior.term_count))),
-        np.concatenate((members, np.zeros(more, np.int64))),
-        np.concatenate((tables, np.zeros(more, np.int64))),
-        np.concatenate((pi, np.zeros(more))),
-    )
-
-
 # -- kernels ------------------------------------------------------------------------------------------
-
-
-@kernel
-def _add_tokens(terms: np.ndarray, z: np.ndarray, amount: float, stored: np.ndarray, totals: np.ndarray) -> None:
-    """Tokens with a negative z are left out."""
-    for i in range(len(z)):
-        if z[i] >= 0:
-            stored[terms[i], z[i]] += amount
-            totals[z[i]] += 1.0
-
-
-@sum_kernel
-def _dot(a: np.ndarray, b: np.ndarray) -> float:
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
 
 
 @kernel
@@ -164,19 +138,18 @@ def _gibbs(
     progress: np.ndarray,
     sweeps: int,
     token_offsets: np.ndarray,
-    entry_offsets: np.ndarray,
-    entry_of: np.ndarray,
-    rows_of: np.ndarray,
+    row_of: np.ndarray,
     order: np.ndarray,
     u: np.ndarray,
     v: np.ndarray,
-    rows: np.ndarray,
+    z: np.ndarray,
+    place: np.ndarray,
+    lists: Lists,
     totals: np.ndarray,
     members: np.ndarray,
     tables: np.ndarray,
     pi: np.ndarray,
     unseen: np.ndarray,
-    z: np.ndarray,
     gamma: float,
     concentration: float,
     terms: int,
@@ -191,18 +164,20 @@ def _gibbs(
     A sweep draws pi, then the topics of the tokens, then those of whole blocks, with the tables.
     """
     old = len(order)
+    tokens = (token_offsets, row_of, z, place)
     while progress[0] < sweeps:
         if progress[1] == 0 and progress[2] == 0:
             unseen[0] = draw_weights(order, u, v, tables, gamma, words, pi)
             tables[:] = 0
-        arrays = (entry_of, rows_of, rows, totals, members)
         if progress[1] < len(z):
-            offsets, numbers = (token_offsets, entry_offsets), (old, gamma, concentration, terms)
-            progress[1] = _sweep(progress[1], offsets, arrays, pi, unseen, z, numbers, words)
+            numbers = (old, gamma, concentration, terms, eta)
+            progress[1] = _sweep(progress[1], tokens, lists, totals, members, pi, unseen, numbers, words)
             if progress[1] < len(z):
                 return False
         constants = (old, gamma, concentration, eta, total_eta, factors, blocks)
-        progress[2] = finish_documents(progress[2], token_offsets, arrays, tables, pi, unseen, z, constants, words)
+        progress[2] = finish_documents(
+            progress[2], tokens, lists, totals, members, tables, pi, unseen, constants, words
+        )
         if progress[2] < len(token_offsets) - 1:
             return False
         progress[0] += 1
@@ -214,37 +189,33 @@ def _gibbs(
 @kernel
 def _sweep(
     start: int,
-    offsets: tuple[np.ndarray, np.ndarray],
-    arrays: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    tokens: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    lists: Lists,
+    totals: np.ndarray,
+    members: np.ndarray,
     pi: np.ndarray,
     unseen: np.ndarray,
-    z: np.ndarray,
-    numbers: tuple[int, float, float, int],
+    numbers: tuple[int, float, float, int, float],
     words: np.ndarray,
 ) -> int:
     """Draw the topics of tokens start, ...; returns the first that was not drawn, for want of room.
 
-    rows and totals are lambda and its sums, with the tokens of the batch.
+    lists and totals are lambda and its sums, with the tokens of the batch; place[i] is the entry of token i in a list.
     """
-    token_offsets, entry_offsets = offsets
-    entry_of, rows_of, rows, totals, members = arrays
-    old, gamma, concentration, terms = numbers
+    token_offsets, row_of, z, place = tokens
+    starts, ends, components, excess = lists
+    old, gamma, concentration, terms, eta = numbers
     slots = len(members)
+    factor = concentration * pi / totals  # (n_dk + b pi_k) / sum_v lambda_kv
+    others = factor.sum()  # of the topics that the document does not have
     in_document = np.zeros(slots, np.int64)
-    factor = np.zeros(slots)  # (n_dk + b pi_k) / sum_v lambda_kv of the document's topics
-    factor_of_others = np.empty(slots)  # b pi_k / sum_v lambda_kv of the others, 0 for the document's
     listed = np.zeros(slots, np.bool_)
     topics = np.empty(slots, np.int64)  # the document's
-    cumulative = np.empty(slots)
     empty = empty_slot(old, members)
     d = np.searchsorted(token_offsets, start, side="right") - 1
     while d < len(token_offsets) - 1:
         begin, end = token_offsets[d], token_offsets[d + 1]
-        first_entry, last_entry = entry_offsets[d], entry_offsets[d + 1]
-        # the document's topics, and for each of its terms the mass of the others
-        for k in range(slots):
-            factor_of_others[k] = concentration * pi[k] / totals[k]
-        count = 0
+        count, own = 0, 0.0
         for i in range(begin, end):
             if z[i] >= 0:
                 in_document[z[i]] += 1
@@ -252,50 +223,58 @@ def _sweep(
                     listed[z[i]] = True
                     topics[count] = z[i]
                     count += 1
-        for j in range(count):
-            k = topics[j]
+        for k in topics[:count]:
+            others -= factor[k]
             factor[k] = (in_document[k] + concentration * pi[k]) / totals[k]
-            factor_of_others[k] = 0.0
-        others = np.empty(last_entry - first_entry)
-        for e in range(first_entry, last_entry):
-            others[e - first_entry] = _dot(factor_of_others, rows[rows_of[e]])
+            own += factor[k]
         for i in range(max(begin, start), end):
             if empty == slots:  # before anything is drawn: a draw that was dropped would make births rarer
                 return i
-            e = entry_of[i]
-            row = rows[rows_of[e]]
             k = z[i]
             if k >= 0:  # out of its topic
                 in_document[k] -= 1
                 members[k] -= 1
                 totals[k] -= 1.0
-                row[k] -= 1.0
+                excess[place[i]] -= 1.0
                 if k >= old and members[k] == 0:  # it dies: its share is unseen again
                     unseen[0] += pi[k]
                     pi[k] = 0.0
                     empty = k
+                own -= factor[k]
                 factor[k] = (in_document[k] + concentration * pi[k]) / totals[k]
-            # (n_dk + b pi_k) (lambda_kw + n_kw) / (sum_v lambda_kv + n_k); b (1 - sum pi) / V for a new topic [S.2.2]
+                own += factor[k]
+            # (n_dk + b pi_k) (lambda_kw + n_kw) / (sum_v lambda_kv + n_k), by parts; b (1 - sum pi) / V if new [S.2.2]
+            first, last = starts[row_of[i]], ends[row_of[i]]
             mass = 0.0
-            for j in range(count):
-                mass += factor[topics[j]] * row[topics[j]]
-                cumulative[j] = mass
-            mass_of_others = max(others[e - first_entry], 0.0)
+            for j in range(first, last):
+                mass += factor[components[j]] * excess[j]
+            mass_of_own, mass_of_others = eta * max(own, 0.0), eta * max(others, 0.0)
             mass_of_new = concentration * unseen[0] / terms
-            threshold = uniform(words) * (mass + mass_of_others + mass_of_new)
-            new = -1
+            threshold = uniform(words) * (mass + mass_of_own + mass_of_others + mass_of_new)
+            new, entry = -1, -1
             if threshold < mass:
-                j = 0
-                while cumulative[j] <= threshold:
-                    j += 1
-                new = topics[j]
-            elif threshold < mass + mass_of_others:
-                threshold -= mass
-                for k in range(slots):
-                    weight = factor_of_others[k] * row[k]
+                for j in range(first, last):
+                    weight = factor[components[j]] * excess[j]
                     if weight > 0.0:
-                        new = k
+                        entry = j
                         threshold -= weight
+                        if threshold < 0.0:
+                            break
+                new = components[entry]
+            elif threshold < mass + mass_of_own:
+                threshold -= mass
+                for k in topics[:count]:
+                    if factor[k] > 0.0:
+                        new = k
+                        threshold -= eta * factor[k]
+                        if threshold < 0.0:
+                            break
+            elif threshold < mass + mass_of_own + mass_of_others:
+                threshold -= mass + mass_of_own
+                for k in range(slots):
+                    if factor[k] > 0.0 and not listed[k]:
+                        new = k
+                        threshold -= eta * factor[k]
                         if threshold < 0.0:
                             break
             if new < 0:  # a new topic breaks Beta(1, a) off what is unseen
@@ -303,24 +282,27 @@ def _sweep(
                 left = (1.0 - uniform(words)) ** (1.0 / gamma)
                 pi[new] = unseen[0] * (1.0 - left)
                 unseen[0] *= left
-            z[i] = new
             if not listed[new]:
                 listed[new] = True
                 topics[count] = new
                 count += 1
-                for e in range(first_entry, last_entry):
-                    others[e - first_entry] -= factor_of_others[new] * rows[rows_of[e], new]
-                factor_of_others[new] = 0.0
+                others -= factor[new]
+                own += factor[new]
+            z[i] = new
+            place[i] = entry if entry >= 0 else place_in_list(row_of[i], new, lists)
             in_document[new] += 1
             members[new] += 1
             totals[new] += 1.0
-            row[new] += 1.0
+            excess[place[i]] += 1.0
+            own -= factor[new]
             factor[new] = (in_document[new] + concentration * pi[new]) / totals[new]
+            own += factor[new]
             if new == empty:
                 empty = empty_slot(old, members)
-        for j in range(count):  # cleared for the next document
-            in_document[topics[j]] = 0
-            factor[topics[j]] = 0.0
-            listed[topics[j]] = False
+        for k in topics[:count]:  # not the next document's
+            in_document[k] = 0
+            listed[k] = False
+            factor[k] = concentration * pi[k] / totals[k]
+            others += factor[k]
         d += 1
     return len(z)

@@ -110,19 +110,26 @@ def _normal(words: np.ndarray) -> float:
 
 
 @kernel
-def draw_log_gamma(shape: float, words: np.ndarray) -> float:
-    """The log of a gamma variable (Marsaglia & Tsang 2000); log G(a) = log G(a + 1) + log(U) / a for small shapes."""
-    boost = 0.0
-    if shape < 1.0:
-        boost = math.log(1.0 - uniform(words)) / shape
-        shape += 1.0
+def _gamma_above_one(shape: float, words: np.ndarray) -> float:
+    """A gamma variable with a shape of at least 1 (Marsaglia & Tsang 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         x = _normal(words)
         cube = (1.0 + c * x) ** 3
-        if cube > 0.0 and math.log(1.0 - uniform(words)) < 0.5 * x * x + d - d * cube + d * math.log(cube):
-            return math.log(d * cube) + boost
+        if cube > 0.0:
+            rest, square = 1.0 - uniform(words), x * x
+            squeezed = rest < 1.0 - 0.0331 * square * square  # theirs: then the next line is true, and needs no logs
+            if squeezed or math.log(rest) < 0.5 * square + d - d * cube + d * math.log(cube):
+                return d * cube
+
+
+@kernel
+def draw_log_gamma(shape: float, words: np.ndarray) -> float:
+    """The log of a gamma variable; log G(a) = log G(a + 1) + log(U) / a for small shapes."""
+    if shape >= 1.0:
+        return math.log(_gamma_above_one(shape, words))
+    return math.log(_gamma_above_one(shape + 1.0, words)) + math.log(1.0 - uniform(words)) / shape
 
 
 @kernel
@@ -139,21 +146,20 @@ def draw_weights(
 
     Sticks are Beta(u_k + s_k, v_k + sum_{j>k} s_j): the conjugate conditional. (The exponents printed in S.2.2 of
     Wang & Blei are another's.) What they leave is Dirichlet(s, a), s of the components that are not on the sticks yet.
-    A Beta variable is made of two gammas in logs: with a small v it would round to 1, and leave nothing.
+    A Beta variable is made of two gammas, and never taken from 1: with a small v it rounds to 1, and leaves nothing.
     """
     old, slots = len(order), len(tables)
     after = 0
     for k in range(slots):
         after += tables[k]
-    log_left = 0.0
+    left = 1.0
     for j in range(old):
         k = order[j]
         after -= tables[k]
-        log_taken, log_passed = draw_log_gamma(u[j] + tables[k], words), draw_log_gamma(v[j] + after, words)
-        larger = max(log_taken, log_passed)
-        log_both = larger + math.log(math.exp(log_taken - larger) + math.exp(log_passed - larger))
-        weights[k] = math.exp(log_left + log_taken - log_both)
-        log_left += log_passed - log_both
+        taken, shape = _gamma_above_one(u[j] + tables[k], words), v[j] + after
+        passed = _gamma_above_one(shape, words) if shape >= 1.0 else math.exp(draw_log_gamma(shape, words))
+        weights[k] = left * (taken / (taken + passed))
+        left *= passed / (taken + passed)
     unseen = draw_log_gamma(concentration, words)
     largest = unseen
     for k in range(old, slots):
@@ -163,7 +169,6 @@ def draw_weights(
     for k in range(old, slots):
         weights[k] = math.exp(weights[k] - largest)
         total += weights[k]
-    left = math.exp(log_left)
     for k in range(old, slots):
         weights[k] *= left / total
     return left * math.exp(unseen - largest) / total
