@@ -63,27 +63,28 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
             label += ", importance sampling from the prior"
         if params["kind"] == "topics_empirical":
             label += f", alpha = {record.metrics['alpha']:.3f}, eta = {record.metrics['eta']:.3f} (estimated)"
+        label += f": sd {record.metrics['log_estimate_sd']:,.0f} nats, accepted {record.metrics['acceptance_rate']:.2%}"
         steps = np.arange(1, len(trace) + 1)
         left.plot(steps, trace["topics"], linewidth=0.9, label=label, **style)
         middle.plot(steps, running_mean(trace), linewidth=1.3, **style)
-        text = f"{label}: sd {record.metrics['log_estimate_sd']:,.0f}, accepted {record.metrics['acceptance_rate']:.2%}"
         if params["sampler"] != "prior":  # its estimates are far below all others
-            right.plot(steps, trace["log_estimate"], linewidth=1.0, label=text, **style)
+            right.plot(steps, trace["log_estimate"], linewidth=1.0, **style)
     for axis in (left, middle):
         _mark(axis, records[0], vertical=False)
         axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     left.set(title=f"{records[0].run.corpus}: T", xlabel="step", ylabel="number of topics")
     middle.set(title="running mean of T", xlabel="step")
     right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
-    left.legend(fontsize=8)
-    if right.get_legend_handles_labels()[0]:
-        right.legend(fontsize=7.5, loc="lower right")
+    rows = (len(records) + 1) // 2
+    figure.legend(
+        *left.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.04)
+    )
     doubts = [text] if (text := disagreement(records)) else []
     if doubted := sum(bool(record.warnings) for record in records):
         doubts.append(f"{doubted} of {len(records)} chains are not to be trusted: the table of chains has the reasons")
     figure.text(0.01, 0.005, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
-    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    figure.tight_layout(rect=(0, 0.06 + 0.045 * rows, 1, 1))
     return figure
 
 
