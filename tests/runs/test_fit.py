@@ -113,9 +113,10 @@ def test_an_error_in_a_worker_is_one_line(
 
 # the command line, with frequent checkpoints; not a file, because every worker would import it
 PROGRAM = """
-import functools, sys
+import functools, signal, sys
 from bayestopics.cli import main
 from bayestopics.runs import fit
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
 fit.fit = functools.partial(fit.fit, checkpoint_seconds=0.05)
 sys.exit(main())
 """
