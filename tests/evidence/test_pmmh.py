@@ -134,7 +134,7 @@ def noise(key: tuple[int, int, int], sd: float = 1.0) -> Made:
 
 def run(make: Callable[[Any], Made], monkeypatch: pytest.MonkeyPatch, **options: Any) -> TopicPosterior:
     """A chain on these estimates."""
-    monkeypatch.setattr(module, "_make", lambda estimates, keep, key: make(key))
+    monkeypatch.setattr(module, "_make", lambda estimates, keep, keys: [make(key) for key in keys])
     defaults: dict[str, Any] = {"topics": RANGE, "starts": [2], "iterations": 10_000}
     return pmmh(tiny(), PRIOR, **defaults | options)
 
@@ -171,7 +171,7 @@ def test_a_walk_without_boundary_correction_is_refused(monkeypatch: pytest.Monke
 def test_a_joint_without_a_constant_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """sum_d lG(T alpha) is left out."""
     right = Joint.__call__
-    wrong = {topics: 2 * math.lgamma(topics * 0.7) for topics in range(1, 5)}
+    wrong = np.array([np.nan, *(2 * math.lgamma(topics * 0.7) for topics in range(1, 5))])
     monkeypatch.setattr(Joint, "__call__", lambda self, state: right(self, state) - wrong[state.topics])
     result = pmmh(tiny(), PRIOR, topics=RANGE, starts=[4], inner=1, iterations=3000)
     with pytest.raises(AssertionError, match="largest"):
@@ -278,6 +278,14 @@ def test_a_longer_chain_begins_like_a_shorter_one() -> None:
     assert_array_equal(longer[longer["step"] < 70], shorter)
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_estimates_made_together_change_no_bit(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight at once with one worker, then one at a time, or eight with two workers."""
+    if workers == 1:
+        monkeypatch.setattr(Estimates, "together", 1)
+    check_same(pmmh(small(), PRIOR, **LONG, pilot_sweeps=5, observer=Seen(), workers=workers), in_one_go("uniform"))
+
+
 class Rounds(module._Here):
     """Two workers that finish at the same time, without the workers: counts the rounds."""
 
@@ -352,12 +360,12 @@ def test_longest_stay(accepted: list[int], longest: int) -> None:
 
 
 class Failing(Estimates):
-    def make(self, topics: int, number: int, stream: str = "") -> Any:
-        raise InputError(f"bad at {topics} topics")
+    def make_all(self, keys: Any) -> Any:
+        raise InputError(f"bad at {keys[0][0]} topics")
 
 
 class Dying(Estimates):
-    def make(self, topics: int, number: int, stream: str = "") -> Any:
+    def make_all(self, keys: Any) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -383,7 +391,8 @@ def test_an_error_in_a_worker_is_one_line(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"starts": [5]}, "start at 5 topics is outside the range of 1 to 4"),
+        ({"starts": [5]}, "start at 5 topics is outside the range of 1 to 4$"),
+        ({"starts": [1], "topics": TopicPrior.parse("poisson:3", 2, None)}, "is outside the range from 2 on$"),
         ({"starts": []}, "0 starts"),
         ({"workers": 0}, "0 workers"),
         ({"iterations": 0}, "0 iterations"),

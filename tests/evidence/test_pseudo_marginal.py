@@ -17,7 +17,7 @@ from scipy.stats import dirichlet, norm
 import oracle
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pseudo_marginal
-from bayestopics.evidence.pseudo_marginal import PRIOR, Estimates, Joint, estimate
+from bayestopics.evidence.pseudo_marginal import PRIOR, Estimates, Joint, estimate, estimate_together
 from bayestopics.lda import SAMPLERS, sampler
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import LARGEST, SMALLEST, Prior, from_assignments, random_start
@@ -204,6 +204,61 @@ def test_the_estimate_stays_in_range(name: str, prior: Prior) -> None:
     assert np.isfinite(result.log_summands).all()
 
 
+# -- side by side -----------------------------------------------------------------------------------
+
+
+@cache
+def repeats_together(inner: int, start: str, choose: str = "weighted") -> tuple[np.ndarray, np.ndarray]:
+    """As `repeats`: the first five of six estimates at a time, of which the last has three topics."""
+    prior, root = Prior(0.8, 0.7), np.random.default_rng(inner)
+    z_0 = [START] * 6 if start == "fixed" else None
+    made: list = []
+    while len(made) < REPEATS:
+        rngs = root.spawn(6)
+        made += estimate_together(tiny(), [2] * 5 + [3], prior, inner=inner, rngs=rngs, start=z_0, choose=choose)[:5]
+    rows = oracle.index_of(np.array([one.assignments for one in made]), TOPICS)
+    return np.array([one.log_estimate for one in made]), rows
+
+
+@pytest.mark.parametrize(("inner", "start", "choose"), [*((*case, "weighted") for case in CASES), (3, "fixed", "last")])
+def test_estimates_side_by_side_are_exact(inner: int, start: str, choose: str) -> None:
+    all_z = oracle.enumerate_all(tiny(), TOPICS, Prior(0.8, 0.7))
+    found = repeats_together(inner, start, choose)
+    check_unbiased(found[0], all_z.log_evidence)
+    check_law_of_z(*found, all_z)
+
+
+def test_a_joint_without_a_constant_is_refused_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sum_d lG(T alpha) is left out."""
+    right = Joint.__call__
+    monkeypatch.setattr(Joint, "__call__", lambda self, state: right(self, state) - 3 * math.lgamma(1.6))
+    repeats = repeats_together.__wrapped__(3, "uniform")[0]
+    with pytest.raises(AssertionError, match="largest"):
+        check_unbiased(repeats, oracle.enumerate_all(tiny(), TOPICS, Prior(0.8, 0.7)).log_evidence)
+
+
+@pytest.mark.parametrize("prior", [Prior(0.2, 0.05), Prior((0.1, 3.0, 0.1, 2.0), 0.5)], ids=str)
+def test_a_summand_side_by_side_is_joint_over_transition(prior: Prior) -> None:
+    corpus, rng = moderate(), np.random.default_rng(1)
+    sizes = [4] * 3 if np.ndim(prior.alpha) else [2, 4, 6]
+    start = [rng.integers(topics, size=300) for topics in sizes]
+    made = estimate_together(corpus, sizes, prior, inner=1, rngs=rng.spawn(3), start=start)
+    for topics, z, result in zip(sizes, start, made, strict=True):
+        before, after = (from_assignments(corpus, topics, prior, z) for z in (z, result.assignments))
+        log_g = sampler("single-site").transition_density(before, result.assignments)
+        assert_allclose(result.log_estimate, log_joint(after) - log_g, rtol=1e-12)
+
+
+def test_an_estimate_does_not_depend_on_those_beside_it() -> None:
+    estimates = Estimates(moderate(), Prior(0.3, 0.2), inner=4, seed=5)
+    keys = [(3, 7, "a"), (9, 0, "a"), (2, 1, "b"), (3, 8, "a")]
+    for key, result in zip(keys, estimates.make_all(keys), strict=True):
+        alone = estimates.make(*key)
+        assert_array_equal(result.log_summands, alone.log_summands)
+        assert_array_equal(result.assignments, alone.assignments)
+        assert_allclose(result.log_estimate, logsumexp(result.log_summands) - np.log(4), rtol=1e-12)
+
+
 # -- negative controls ------------------------------------------------------------------------------
 
 
@@ -250,7 +305,7 @@ def test_a_stream_a_number_and_the_topics_decide_an_estimate() -> None:
 
 def test_a_pilot_is_one_start_for_each_number_of_topics(monkeypatch: pytest.MonkeyPatch) -> None:
     starts = []
-    monkeypatch.setattr(pseudo_marginal, "estimate", lambda *_, start, **__: starts.append(start.copy()))
+    monkeypatch.setattr(pseudo_marginal, "estimate_together", lambda *_, start, **__: starts.append(start[0]) or [None])
     estimates = Estimates(moderate(), Prior(), inner=2, seed=5, start="pilot", pilot_sweeps=20)
     for topics, number, stream in ((3, 0, "a"), (3, 1, "b"), (4, 0, "a")):
         estimates.make(topics, number, stream)

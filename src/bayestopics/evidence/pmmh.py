@@ -161,16 +161,18 @@ class Chain:
 # -- making estimates ----------------------------------------------------------------------------------
 
 
-def _make(estimates: Estimates, keep: bool, key: Key) -> Made:
-    chain, topics, number = key
-    stream = "fresh" if chain == FRESH_STREAM else f"chain-{chain}"
-    result = estimates.make(topics, number, stream)
-    kind = np.min_scalar_type(topics - 1)
-    return Made(result.log_estimate, result.assignments.astype(kind) if keep else None)
+def _make(estimates: Estimates, keep: bool, keys: Sequence[Key]) -> list[Made]:
+    streams = ("fresh" if chain == FRESH_STREAM else f"chain-{chain}" for chain, _, _ in keys)
+    wanted = [(topics, number, stream) for (_, topics, number), stream in zip(keys, streams, strict=True)]
+    made = []
+    for (topics, _, _), result in zip(wanted, estimates.make_all(wanted), strict=True):
+        kind = np.min_scalar_type(topics - 1)
+        made.append(Made(result.log_estimate, result.assignments.astype(kind) if keep else None))
+    return made
 
 
 class _Here:
-    """Makes estimates in this process, one at a time."""
+    """Makes estimates in this process, as many at a time as are best made together."""
 
     def __init__(self, estimates: Estimates, keep: bool) -> None:
         self.made: dict[Key, Made] = {}  # and not yet used
@@ -179,28 +181,41 @@ class _Here:
 
     def work(self, wishes: Iterable[Key]) -> None:
         """Make at least one of the wishes, the first before the others."""
-        key = next(iter(wishes))
-        self.made[key] = _make(self._estimates, self._keep, key)
-        self.count += 1
+        keys = _distinct((key for key in wishes if key not in self.made), self._estimates.together)
+        self.made.update(zip(keys, _make(self._estimates, self._keep, keys), strict=True))
+        self.count += len(keys)
 
 
 class _Pool:
     """Makes estimates in several processes."""
 
-    def __init__(self, submit: Callable[..., Future], workers: int) -> None:
+    def __init__(self, submit: Callable[..., Future], workers: int, together: int) -> None:
         self.made: dict[Key, Made] = {}
         self.count = 0
-        self._submit, self._workers = submit, workers
-        self._running: dict[Future, Key] = {}
+        self._submit, self._workers, self._together = submit, workers, together
+        self._running: dict[Future, list[Key]] = {}
 
     def work(self, wishes: Iterable[Key]) -> None:
-        waiting = (key for key in wishes if key not in self.made and key not in self._running.values())
+        under_way = {key for keys in self._running.values() for key in keys}
+        waiting = (key for key in wishes if key not in self.made and key not in under_way)
         # one more than there are workers, so that none waits for this process
-        while len(self._running) <= self._workers and (key := next(waiting, None)) is not None:
-            self._running[self._submit(_make, key)] = key
+        while len(self._running) <= self._workers and (keys := _distinct(waiting, self._together)):
+            self._running[self._submit(_make, keys)] = keys
+            under_way.update(keys)
         for future in wait(self._running, return_when=FIRST_COMPLETED).done:
-            self.made[self._running.pop(future)] = future.result()
-            self.count += 1
+            keys = self._running.pop(future)
+            self.made.update(zip(keys, future.result(), strict=True))
+            self.count += len(keys)
+
+
+def _distinct(keys: Iterable[Key], most: int) -> list[Key]:
+    """The first that are different."""
+    found: dict[Key, None] = {}
+    for key in keys:
+        found[key] = None
+        if len(found) == most:
+            break
+    return list(found)
 
 
 @contextmanager
@@ -210,7 +225,7 @@ def _makers(estimates: Estimates, keep: bool, workers: int) -> Iterator[_Here | 
         yield _Here(estimates, keep)
     else:
         with processes.pool(workers, estimates, keep) as submit:
-            yield _Pool(submit, workers)
+            yield _Pool(submit, workers, estimates.together)
 
 
 # -- the run -------------------------------------------------------------------------------------------
@@ -245,7 +260,7 @@ def pmmh(
     iterations: int = 1000,
     burn_in: int = 0,
     seed: int = 0,
-    sampler: str = "sparse",
+    sampler: str = "single-site",
     z_start: str = "uniform",
     pilot_sweeps: int = 200,
     choose: str = "weighted",
@@ -285,7 +300,8 @@ def _check(
         raise InputError(f"nothing to do with {sizes} and {fresh} estimates at the mode")
     for start in starts:
         if start not in topics:
-            raise InputError(f"the start at {start} topics is outside the range of {topics.low} to {topics.high}")
+            range_of = f"of {topics.low} to {topics.high}" if topics.high else f"from {topics.low} on"
+            raise InputError(f"the start at {start} topics is outside the range {range_of}")
 
 
 def _new_chain(number: int, start: int, topics: TopicPrior, steps: int, seed: int) -> Chain:

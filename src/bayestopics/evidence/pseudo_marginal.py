@@ -14,24 +14,29 @@ soon as a count exceeds its prior parameter.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.tempered import draw_prior
 from bayestopics.jit import kernel
+from bayestopics.lda import lanes
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
+from bayestopics.lda.lanes import CHAINS, Lanes
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
+from bayestopics.lda.uniforms import new_words
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
 CHOICES = ("weighted", "last")
 PRIOR = "prior"  # as importance distribution, in the place of a sampler
 STARTS = ("uniform", "pilot")
+TOGETHER = "single-site"  # the sampler of which several chains run side by side
 
 Summand = Callable[[State, np.random.Generator], float]  # does a sweep, and returns the log of its summand
 
@@ -104,7 +109,7 @@ def _summand(corpus: Corpus, module: ModuleType, state: State) -> Summand:
     def by_density(state: State, rng: np.random.Generator) -> float:
         """log p(w, z_l | T) - log g(z_{l-1}, z_l), a summand of (4.9)."""
         log_g = module.sweep(state, rng).log_transition
-        return joint(state) - log_g
+        return joint(state).item() - log_g
 
     return by_density
 
@@ -113,25 +118,33 @@ def _summand(corpus: Corpus, module: ModuleType, state: State) -> Summand:
 
 
 class Joint:
-    """`lda.density.log_joint`, from tables: lG(k + a) - lG(a) = log a + log(a + 1) + ... + log(a + k - 1)."""
+    """`lda.density.log_joint`, from tables: lG(k + a) - lG(a) = log a + log(a + 1) + ... + log(a + k - 1).
 
-    def __init__(self, corpus: Corpus, state: State) -> None:
+    float64[chains], for the one chain of a state, or for those that are side by side.
+    """
+
+    def __init__(self, corpus: Corpus, state: State | Lanes) -> None:
+        self._chains = CHAINS if isinstance(state, Lanes) else 1
         lengths = corpus.document_lengths
         frequencies = np.bincount(corpus.terms, minlength=1)
         values, self._table_of = np.unique(state.alpha, return_inverse=True)  # a table for each different alpha
         self._alpha = np.array([_rising(alpha, lengths.max()) for alpha in values])
         self._eta = _rising(state.eta, frequencies.max())
         # sum_d lG(sum alpha) - lG(n_d + sum alpha) stays as it is, whatever z
-        self._documents = -float(_rising(state.alpha.sum(), lengths.max())[lengths].sum())
+        totals = self._by_chain(state.alpha)
+        self._documents = -np.array([_rising(total, lengths.max())[lengths].sum() for total in totals])
 
-    def __call__(self, state: State) -> float:
+    def __call__(self, state: State | Lanes) -> np.ndarray:
         counts = (state.document_topic, state.term_topic, state.topic_total)
-        return self._documents + _log_joint(*counts, self._alpha, self._table_of, self._eta, state.eta)
+        return self._documents + self._by_chain(_log_joint(*counts, self._alpha, self._table_of, self._eta, state.eta))
+
+    def _by_chain(self, of_topics: np.ndarray) -> np.ndarray:
+        return of_topics.reshape(-1, self._chains).sum(axis=0)
 
 
 def _rising(a: float, largest: int) -> np.ndarray:
-    """lG(k + a) - lG(a) for k = 0, ..., largest."""
-    return np.concatenate([[0.0], np.cumsum(np.log(a + np.arange(largest)))])
+    """lG(k + a) - lG(a) for k = 0, ..., largest; 0 for a = 0, a topic that a chain does not have."""
+    return np.concatenate([[0.0], np.cumsum(np.log(a + np.arange(largest)))]) if a > 0 else np.zeros(largest + 1)
 
 
 @kernel
@@ -143,19 +156,19 @@ def _log_joint(
     table_of: np.ndarray,
     eta_table: np.ndarray,
     eta: float,
-) -> float:
-    """log p(w, z) without the constant of the documents' lengths."""
+) -> np.ndarray:
+    """What each topic adds to log p(w, z), without the constant of the documents' lengths."""
     documents, topics = document_topic.shape
     terms = len(term_topic)
-    result = 0.0
+    result = np.empty(topics)
+    for t in range(topics):
+        result[t] = math.lgamma(terms * eta) - math.lgamma(topic_total[t] + terms * eta)
     for d in range(documents):
         for t in range(topics):
-            result += alpha_tables[table_of[t], document_topic[d, t]]
+            result[t] += alpha_tables[table_of[t], document_topic[d, t]]
     for v in range(terms):
         for t in range(topics):
-            result += eta_table[term_topic[v, t]]
-    for t in range(topics):
-        result += math.lgamma(terms * eta) - math.lgamma(topic_total[t] + terms * eta)
+            result[t] += eta_table[term_topic[v, t]]
     return result
 
 
@@ -168,7 +181,7 @@ def _by_parameters(module: ModuleType, joint: Joint) -> Summand:
 
         This is the summand above: p(theta, beta) / p(theta, beta | z, w) = p(w, z) / p(w, z | theta, beta).
         """
-        log_joint, in_document, in_term = joint(state), state.document_topic.copy(), state.term_topic.copy()
+        log_joint, in_document, in_term = joint(state).item(), state.document_topic.copy(), state.term_topic.copy()
         info = module.sweep(state, rng)
         theta, beta = info.parameters.log_theta, info.parameters.log_beta
         return info.log_likelihood + log_joint - _log_complete(in_document, theta) - _log_complete(in_term, beta)
@@ -185,6 +198,53 @@ def _log_complete(counts: np.ndarray, log_shares: np.ndarray) -> float:
     return result
 
 
+# -- side by side ------------------------------------------------------------------------------------------
+
+
+def estimate_together(
+    corpus: Corpus,
+    topics: Sequence[int],
+    prior: Prior,
+    *,
+    inner: int,
+    rngs: Sequence[np.random.Generator],
+    start: Sequence[np.ndarray] | None = None,
+    choose: str = "weighted",
+) -> list[PseudoMarginal]:
+    """At most CHAINS estimates by `estimate` with the single-site sampler, each with its own T, generator and start.
+
+    What an estimate comes to does not depend on the others. It takes a third of the time.
+    """
+    many = len(topics)
+    if start is None:
+        sizes = zip(topics, rngs, strict=True)
+        start = [rng.integers(topics, size=corpus.token_count, dtype=np.int32) for topics, rng in sizes]
+    state = lanes.init(corpus, topics, prior, start)
+    joint, chosen = Joint(corpus, state), state.assignments.copy()
+    log_summands, log_total = np.empty((inner, CHAINS)), np.full(CHAINS, -math.inf)
+    words, uniforms = np.ones((4, CHAINS), np.uint64), np.ones(CHAINS)
+    for step in range(inner):
+        for chain, rng in enumerate(rngs):
+            words[:, chain], uniforms[chain] = new_words(rng), rng.random()
+        log_g = lanes.sweep(state, words)
+        log_summands[step] = joint(state) - log_g  # a summand of (4.9)
+        log_total = np.logaddexp(log_total, log_summands[step])
+        share = np.exp(log_summands[step] - log_total)
+        _take(state.assignments, (uniforms < share) | (choose == "last"), chosen)
+    return [
+        PseudoMarginal(float(log_total[chain]) - math.log(inner), log_summands[:, chain], chosen[:, chain])
+        for chain in range(many)
+    ]
+
+
+@kernel
+def _take(assignments: np.ndarray, chains: np.ndarray, chosen: np.ndarray) -> None:
+    """The assignments of these chains."""
+    for i in range(len(assignments)):
+        for chain in range(CHAINS):
+            chosen[i, chain] = assignments[i, chain] if chains[chain] else chosen[i, chain]
+
+
 # -- many estimates ----------------------------------------------------------------------------------------
 
 
@@ -196,7 +256,7 @@ class Estimates:
     prior: Prior
     inner: int
     seed: int
-    sampler: str = "sparse"
+    sampler: str = TOGETHER
     start: str = "uniform"
     pilot_sweeps: int = 200
     choose: str = "weighted"
@@ -212,17 +272,27 @@ class Estimates:
         if self.inner < 1 or self.pilot_sweeps < 1:
             raise InputError(f"nothing to do with {self.inner} inner sweeps and a pilot of {self.pilot_sweeps}")
 
+    @property
+    def together(self) -> int:
+        """How many are best made at once."""
+        return CHAINS if self.sampler == TOGETHER else 1
+
     def make(self, topics: int, number: int, stream: str = "") -> PseudoMarginal:
-        return estimate(
-            self.corpus,
-            topics,
-            self.prior,
-            inner=self.inner,
-            rng=generator(self.seed, f"pseudo-marginal/{stream}/{topics}/{number}"),
-            sampler=self.sampler,
-            start=self.pilot(topics) if self.start == "pilot" else self.start,
-            choose=self.choose,
-        )
+        return self.make_all([(topics, number, stream)])[0]
+
+    def make_all(self, keys: Sequence[tuple[int, int, str]]) -> list[PseudoMarginal]:
+        """(T, number, stream) of each; at most `together`."""
+        sizes = [topics for topics, _, _ in keys]
+        rngs = [generator(self.seed, f"pseudo-marginal/{stream}/{topics}/{number}") for topics, number, stream in keys]
+        pilots = [self.pilot(topics) for topics in sizes] if self.start == "pilot" else None
+        work: dict[str, Any] = {"inner": self.inner, "choose": self.choose}
+        if self.sampler == TOGETHER:
+            return estimate_together(self.corpus, sizes, self.prior, rngs=rngs, start=pilots, **work)
+        starts: list[Any] = [self.start] * len(keys) if pilots is None else list(pilots)
+        return [
+            estimate(self.corpus, topics, self.prior, rng=rng, sampler=self.sampler, start=start, **work)
+            for topics, rng, start in zip(sizes, rngs, starts, strict=True)
+        ]
 
     def pilot(self, topics: int) -> np.ndarray:
         """The end of a run from a uniform z, with a generator of its own: one fixed z_0 for each T."""
@@ -239,6 +309,6 @@ def warm(sampler: str) -> None:
     """Compile the kernels, or take them from the cache, so that no timing holds a compilation."""
     tokens = np.array([0, 1])
     corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    estimate(corpus, 2, Prior(0.5, 0.5), inner=1, rng=np.random.default_rng(0), sampler=sampler)
+    Estimates(corpus, Prior(0.5, 0.5), inner=1, seed=0, sampler=sampler).make(2, 0)
     if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "warm"):
         module.warm()

@@ -14,6 +14,10 @@ from bayestopics.runs.record import Record, Run, Stopwatch
 
 
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
+    return walk(run, corpus, checkpoint, TopicPrior(run.params["least"], run.params["most"]))
+
+
+def walk(run: Run, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior) -> Record:
     """The first half of the chain is its burn-in; the trace has all of it, and running means are of all of it."""
     watch = Stopwatch()
     params = run.params
@@ -21,7 +25,7 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
     found = pmmh(
         corpus,
         Prior(params["alpha"], params["eta"]),
-        topics=TopicPrior(params["least"], params["most"]),
+        topics=topics,
         starts=[params["start"]],
         inner=params["inner"],
         iterations=params["iterations"] - burn_in,

@@ -11,11 +11,10 @@ import math
 from dataclasses import dataclass
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pmmh import pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Record, Run, Stopwatch
+from bayestopics.runs.record import Record, Run
+from bayestopics.studies import topics_pmmh
 
 
 @dataclass(frozen=True)
@@ -29,29 +28,7 @@ class Slipped(TopicPrior):
 
 
 def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
-    """As `topics_pmmh`: the first half of the chain is its burn-in."""
-    watch, params = Stopwatch(), run.params
-    burn_in = params["iterations"] // 2
+    """As `topics_pmmh`, under this prior."""
+    params = run.params
     prior = Slipped(params["least"], params["most"], log_gamma=math.lgamma(corpus.term_count * params["eta"]))
-    found = pmmh(
-        corpus,
-        Prior(params["alpha"], params["eta"]),
-        topics=prior,
-        starts=[params["start"]],
-        inner=params["inner"],
-        iterations=params["iterations"] - burn_in,
-        burn_in=burn_in,
-        seed=int(run.generator().integers(2**31)),
-        sampler=params["sampler"],
-        checkpoint=checkpoint,
-    )
-    metrics = {
-        "mode": found.mode,
-        "probability_of_mode": found.posterior[found.mode],
-        "last_topics": int(found.trace["topics"].iloc[-1]),
-        "running_mean": float(found.trace["topics"].mean()),
-        "acceptance_rate": found.acceptance_rate,
-        "log_estimate_sd": found.log_estimate_sd,
-    }
-    trace = found.trace.drop(columns="chain")
-    return Record(run, metrics, found.warnings, tables={"trace": trace}, volatile=watch.volatile(**found.volatile))
+    return topics_pmmh.walk(run, corpus, checkpoint, prior)

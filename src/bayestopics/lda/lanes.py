@@ -1,0 +1,334 @@
+"""Eight chains of single-site Gibbs side by side, where many short chains on one corpus are wanted.
+
+All chains visit the same token at the same time, so what they have of a topic, a number each, is one vector for the
+CPU: a sweep of the eight takes as long as two or three of `single_site`. Its law is that of `single_site`, by document;
+a chain's bits depend on its own start and random numbers, and not on its neighbours. The chains may differ in their
+numbers of topics: there is room for the largest, and a topic that a chain does not have has alpha = 0.
+
+numba does not make vector instructions of loops over eight chains. The phases of a token's visit are therefore written
+in LLVM's terms, in the second half of this file; what each computes stands in its first line.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.jit import kernel
+from bayestopics.lda.state import Prior, count, unsigned
+
+CHAINS = 8
+SMALLEST = 1e-100  # a product of probabilities is turned into a log before it underflows
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """What the next sweep needs. Sweeps change the assignments and the counts in place."""
+
+    documents: np.ndarray  # uint32[N]
+    terms: np.ndarray  # uint32[N]
+    alpha: np.ndarray  # float64[T * CHAINS], as all that is of topics: the chains' numbers of a topic stand together
+    eta: float
+    topics: np.ndarray  # int64[CHAINS]
+    assignments: np.ndarray  # int32[N, CHAINS]
+    document_topic: np.ndarray  # int32[D, T * CHAINS]
+    term_topic: np.ndarray  # int32[V, T * CHAINS]
+    topic_total: np.ndarray  # float64[T * CHAINS], whole numbers
+
+
+def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Sequence[np.ndarray]) -> Lanes:
+    """At most CHAINS chains from these assignments; where there are fewer, the first stands in for the missing ones."""
+    missing = CHAINS - len(topics)
+    topics, assignments = [*topics, *[topics[0]] * missing], [*assignments, *[assignments[0]] * missing]
+    most, documents, terms = max(topics), corpus.document_count, corpus.term_count
+    alpha, topic_total = np.zeros((most, CHAINS)), np.empty((most, CHAINS))
+    together = np.empty((corpus.token_count, CHAINS), np.int32)
+    document_topic, term_topic = (np.empty((rows, most, CHAINS), np.int32) for rows in (documents, terms))
+    for chain, (many, start) in enumerate(zip(topics, assignments, strict=True)):
+        alpha[:many, chain] = prior.alpha_vector(many)
+        together[:, chain] = start
+        counts = count(corpus, most, start)
+        document_topic[:, :, chain], term_topic[:, :, chain], topic_total[:, chain] = counts
+    of_document, of_term = unsigned(corpus.documents, corpus.terms)
+    return Lanes(
+        of_document,
+        of_term,
+        alpha.ravel(),
+        float(prior.eta),
+        np.array(topics, np.int64),
+        together,
+        document_topic.reshape(documents, -1),
+        term_topic.reshape(terms, -1),
+        topic_total.ravel(),
+    )
+
+
+def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
+    """Update every assignment of every chain once, in place; returns log g of each chain.
+
+    `words`, uint64[4, CHAINS], are the chains' random generators, as in `lda.uniforms`.
+    """
+    total_eta = len(lanes.term_topic) * lanes.eta
+    counts = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
+    tokens = (lanes.documents, lanes.terms, lanes.assignments)
+    return _sweep(*tokens, *counts, lanes.alpha, lanes.eta, total_eta, lanes.topics, words.copy())
+
+
+@kernel
+def _sweep(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    assignments: np.ndarray,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    total_eta: float,
+    topics: np.ndarray,
+    words: np.ndarray,
+) -> np.ndarray:
+    cells = len(topic_total)
+    most = cells // CHAINS
+    here = np.empty(cells)  # counts of the document
+    factor = np.empty(cells)  # (n_dt + alpha) / (m_t + V eta), of the dense conditional
+    running = np.empty(cells)  # sums over the topics so far of (m_tv + eta) * factor
+    product, log_g = np.ones(CHAINS), np.zeros(CHAINS)
+    current = len(document_topic)  # none
+    for i in range(len(terms)):
+        d, row = documents[i], terms[i] * most
+        if d != current:
+            if i > 0:
+                for k in range(cells):
+                    document_topic[current, k] = here[k]
+            current = int(d)
+            for k in range(cells):
+                here[k] = document_topic[d, k]
+                factor[k] = (here[k] + alpha[k]) / (topic_total[k] + total_eta)
+        _shift(-1, assignments, i, term_topic, row, here, topic_total, alpha, total_eta, factor)
+        _add_up(term_topic, row, most, eta, factor, running)
+        _draw(running, most, words, topics, assignments, i)
+        small = _multiply(product, assignments, i, term_topic, row, eta, factor, running, most)
+        _shift(1, assignments, i, term_topic, row, here, topic_total, alpha, total_eta, factor)
+        if small:
+            for chain in range(CHAINS):
+                if product[chain] < SMALLEST:
+                    log_g[chain] += math.log(product[chain])
+                    product[chain] = 1.0
+    if len(terms) > 0:
+        for k in range(cells):
+            document_topic[current, k] = here[k]
+    return log_g + np.log(product)
+
+
+# -- phases of a sweep: a number of each chain makes a vector ------------------------------------------------------
+
+Llvm = Any  # llvmlite's builder and values have no types
+phase: Any = intrinsic  # whose type counts the typing context among the arguments of a call
+INT32, INT64 = ir.IntType(32), ir.IntType(64)
+DOUBLES, INT32S, INT64S = (ir.VectorType(kind, CHAINS) for kind in (ir.DoubleType(), INT32, INT64))
+NOUGHT = ir.Constant(INT64, 0)
+BYTES = {DOUBLES: 8, INT32S: 4, INT64S: 8}  # by which arrays are aligned
+
+
+def _same(kind: ir.Type, value: float) -> ir.Constant:
+    return ir.Constant(kind, [value] * CHAINS)
+
+
+def _spread(builder: Llvm, value: Llvm, kind: ir.Type = DOUBLES) -> Llvm:
+    """The same number for every chain."""
+    undefined = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(INT32, 0))
+    return builder.shuffle_vector(first, undefined, _same(INT32S, 0))
+
+
+class _Memory:
+    """An array that a phase got: rows of eight numbers, one of each chain."""
+
+    def __init__(self, builder: Llvm, data: Llvm, kind: ir.Type) -> None:
+        self._builder, self._data, self._kind = builder, data, kind
+
+    def _row(self, index: Llvm) -> Llvm:
+        place = self._builder.gep(self._data, [self._builder.mul(index, ir.Constant(INT64, CHAINS))])
+        return self._builder.bitcast(place, self._kind.as_pointer())
+
+    def load(self, index: Llvm = NOUGHT) -> Llvm:
+        value = self._builder.load(self._row(index))
+        value.align = BYTES[self._kind]
+        return value
+
+    def store(self, value: Llvm, index: Llvm = NOUGHT) -> None:
+        self._builder.store(value, self._row(index)).align = BYTES[self._kind]
+
+    def gather(self, topics: list[Llvm], first: Llvm = NOUGHT) -> Llvm:
+        """Of each chain the number at its own topic, rows counted from the first."""
+        result = ir.Constant(self._kind, ir.Undefined)
+        for chain, topic in enumerate(topics):
+            row = self._builder.mul(self._builder.add(first, topic), ir.Constant(INT64, CHAINS))
+            place = self._builder.add(row, ir.Constant(INT64, chain))
+            value = self._builder.load(self._builder.gep(self._data, [place]))
+            result = self._builder.insert_element(result, value, ir.Constant(INT32, chain))
+        return result
+
+    def replace(self, values: Llvm, topics: list[Llvm], first: Llvm = NOUGHT) -> None:
+        """Of each chain the number at its own topic, by whole rows: the next load of a row need not wait for parts."""
+        for chain, topic in enumerate(topics):
+            row = self._builder.add(first, topic)
+            of_both = [other + CHAINS * (other != chain) for other in range(CHAINS)]  # values, then the row as it is
+            mixed = self._builder.shuffle_vector(values, self.load(row), ir.Constant(INT32S, of_both))
+            self.store(mixed, row)
+
+    def scatter(self, values: Llvm, topics: list[Llvm]) -> None:
+        for chain, topic in enumerate(topics):
+            row = self._builder.mul(topic, ir.Constant(INT64, CHAINS))
+            place = self._builder.add(row, ir.Constant(INT64, chain))
+            value = self._builder.extract_element(values, ir.Constant(INT32, chain))
+            self._builder.store(value, self._builder.gep(self._data, [place]))
+
+
+def _opened(context: Any, builder: Llvm, signature: Any, arguments: Any) -> list[Any]:
+    """The arguments of a phase: arrays as memory, numbers as they are."""
+    kinds = {types.float64: DOUBLES, types.int32: INT32S, types.int64: INT64S, types.uint64: INT64S}
+    return [
+        _Memory(builder, context.make_array(kind)(context, builder, value).data, kinds[kind.dtype])
+        if isinstance(kind, types.Array)
+        else value
+        for kind, value in zip(signature.args, arguments, strict=True)
+    ]
+
+
+def _topics(builder: Llvm, assignments: _Memory, token: Llvm) -> list[Llvm]:
+    """The token's topic in each chain."""
+    found = builder.zext(assignments.load(token), INT64S)
+    return [builder.extract_element(found, ir.Constant(INT32, chain)) for chain in range(CHAINS)]
+
+
+@phase
+def _shift(
+    typing_context: Any,
+    by: Any,
+    assignments: Any,
+    token: Any,
+    term_topic: Any,
+    row: Any,
+    here: Any,
+    topic_total: Any,
+    alpha: Any,
+    total_eta: Any,
+    factor: Any,
+) -> Any:
+    """Counts of the token's topics += by; factor = (here + alpha) / (topic_total + total_eta) there"""
+
+    def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
+        given = _opened(context, builder, signature, arguments)
+        change, held, i, by_term, first, by_document, totals, prior, eta, factors = given
+        topics = _topics(builder, held, i)
+        counts = builder.add(by_term.gather(topics, first), _spread(builder, change, INT32S))
+        by_term.replace(counts, topics, first)
+        change = builder.sitofp(_spread(builder, change, INT32S), DOUBLES)
+        over = builder.fadd(by_document.gather(topics), change)
+        under = builder.fadd(totals.gather(topics), change)
+        by_document.scatter(over, topics)
+        totals.scatter(under, topics)
+        over = builder.fadd(over, prior.gather(topics))
+        under = builder.fadd(under, _spread(builder, eta))
+        factors.replace(builder.fdiv(over, under), topics)
+        return context.get_dummy_value()
+
+    integer, number = types.int64, types.float64
+    kinds = (types.int32, assignments, integer, term_topic, integer, here, topic_total, alpha, number, factor)
+    return types.void(*kinds), generate
+
+
+@phase
+def _add_up(typing_context: Any, term_topic: Any, row: Any, most: Any, eta: Any, factor: Any, running: Any) -> Any:
+    """running[t] = sum over s <= t of (term_topic[row + s] + eta) * factor[s]"""
+
+    def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
+        counts, first, many, prior, factors, sums = _opened(context, builder, signature, arguments)
+        prior = _spread(builder, prior)
+        total = cgutils.alloca_once_value(builder, _same(DOUBLES, 0.0))
+        with cgutils.for_range(builder, many) as loop:
+            count = builder.sitofp(counts.load(builder.add(first, loop.index)), DOUBLES)
+            weight = builder.fmul(builder.fadd(count, prior), factors.load(loop.index))
+            builder.store(builder.fadd(builder.load(total), weight), total)
+            sums.store(builder.load(total), loop.index)
+        return context.get_dummy_value()
+
+    return types.void(term_topic, types.int64, types.int64, types.float64, factor, running), generate
+
+
+@phase
+def _draw(typing_context: Any, running: Any, most: Any, words: Any, topics: Any, assignments: Any, token: Any) -> Any:
+    """assignments[token] = the first topic whose running sum is above uniform(words) * (the sum of all)"""
+
+    def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
+        sums, many, state, ends, held, i = _opened(context, builder, signature, arguments)
+        final = builder.sub(many, ir.Constant(INT64, 1))
+        threshold = builder.fmul(_uniform(builder, state), sums.load(final))
+        below = cgutils.alloca_once_value(builder, _same(INT64S, 0))
+        with cgutils.for_range(builder, final) as loop:
+            passed = builder.zext(builder.fcmp_ordered("<=", sums.load(loop.index), threshold), INT64S)
+            builder.store(builder.add(builder.load(below), passed), below)
+        # a uniform number times the total can round to the total: then it is the chain's last topic
+        topic, last = builder.load(below), builder.sub(ends.load(), _same(INT64S, 1))
+        topic = builder.select(builder.icmp_signed("<", topic, last), topic, last)
+        held.store(builder.trunc(topic, INT32S), i)
+        return context.get_dummy_value()
+
+    return types.void(running, types.int64, words, topics, assignments, types.int64), generate
+
+
+def _uniform(builder: Llvm, state: _Memory) -> Llvm:
+    """`lda.uniforms.uniform`, for every chain."""
+    first, second, third, fourth = (state.load(ir.Constant(INT64, word)) for word in range(4))
+    result = builder.add(first, fourth)
+    shifted = builder.shl(second, _same(INT64S, 17))
+    third, fourth = builder.xor(third, first), builder.xor(fourth, second)
+    second, first = builder.xor(second, third), builder.xor(first, fourth)
+    third = builder.xor(third, shifted)
+    fourth = builder.or_(builder.shl(fourth, _same(INT64S, 45)), builder.lshr(fourth, _same(INT64S, 19)))
+    for word, value in enumerate((first, second, third, fourth)):
+        state.store(value, ir.Constant(INT64, word))
+    whole = builder.sitofp(builder.lshr(result, _same(INT64S, 11)), DOUBLES)
+    return builder.fmul(whole, _same(DOUBLES, 1.0 / 9007199254740992.0))
+
+
+@phase
+def _multiply(
+    typing_context: Any,
+    product: Any,
+    assignments: Any,
+    token: Any,
+    term_topic: Any,
+    row: Any,
+    eta: Any,
+    factor: Any,
+    running: Any,
+    most: Any,
+) -> Any:
+    """product *= the probability of the token's topic; returns whether one of the products is about to underflow"""
+
+    def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
+        products, held, i, counts, first, prior, factors, sums, many = _opened(context, builder, signature, arguments)
+        topics = _topics(builder, held, i)
+        count = builder.sitofp(counts.gather(topics, first), DOUBLES)
+        weight = builder.fmul(builder.fadd(count, _spread(builder, prior)), factors.gather(topics))
+        total = sums.load(builder.sub(many, ir.Constant(INT64, 1)))
+        result = builder.fmul(products.load(), builder.fdiv(weight, total))
+        products.store(result)
+        small = builder.fcmp_ordered("<", result, _same(DOUBLES, SMALLEST))
+        return builder.icmp_unsigned("!=", builder.bitcast(small, ir.IntType(8)), ir.Constant(ir.IntType(8), 0))
+
+    integer, number = types.int64, types.float64
+    kinds = (product, assignments, integer, term_topic, integer, number, factor, running, integer)
+    return types.boolean(*kinds), generate
