@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayestopics.bench import hdp, timing
+from bayestopics.bench import corpora, hdp, timing
 from bayestopics.bench.__main__ import main
 from bayestopics.bench.programs import OURS, PROGRAMS
 from bayestopics.corpus.corpus import Corpus
@@ -28,7 +29,7 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "gensim", None)  # as if it were not installed
     out = tmp_path / "bench"
-    code = main(["--quick", "--programs", "single-site,sparse,lda,gensim,scikit-learn", "--out", str(out)])
+    code = main(["--quick", "--programs", "single-site,sparse,side-by-side,lda,gensim,scikit-learn", "--out", str(out)])
     printed = capsys.readouterr()
     assert code == 0, printed.err
     assert {path.name for path in out.iterdir()} == FILES
@@ -37,8 +38,8 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
     table = pd.read_csv(out / "bench.csv")
     assert list(table.columns) == timing.COLUMNS
     early, warmed = (set(table[table["phase"] == phase]["program"]) for phase in timing.PHASES)
-    assert early == {"single-site", "sparse", "lda", "scikit-learn"}
-    assert warmed == {"single-site", "sparse", "lda"}  # variational passes have no chain to warm up
+    assert early == {"single-site", "sparse", "side-by-side", "lda", "scikit-learn"}
+    assert warmed == {"single-site", "sparse", "side-by-side", "lda"}  # variational passes have no chain to warm up
     assert set(table["topics"]) == {4, 8}
     assert (table["ns_a_token"] > 0).all()
     assert table["times_tomotopy"].isna().all()  # it was not among the programs
@@ -68,7 +69,18 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
 
 def test_every_sampler_is_compared() -> None:
     assert [program.name for program in OURS] == list(SAMPLERS)
-    assert set(PROGRAMS) == {*SAMPLERS, "tomotopy", "lda", "gensim", "scikit-learn"}
+    assert set(PROGRAMS) == {*SAMPLERS, "side-by-side", "tomotopy", "lda", "gensim", "scikit-learn"}
+
+
+def test_chains_side_by_side_share_the_time_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock by which every sweep takes eight seconds: 1 s for each of eight chains."""
+    ticks = itertools.count()
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: 8.0 * next(ticks))
+    programs = [PROGRAMS["single-site"], PROGRAMS["side-by-side"]]
+    table = timing.compare(corpora.load("tiny-lda"), 4, programs, timing.Effort(rounds=2, warm_up=1), lambda text: None)
+    cost = table.set_index(["phase", "program"])["ns_a_token"] * table["tokens"].iloc[0] / 1e9
+    assert cost.xs("single-site", level="program").tolist() == pytest.approx([8.0, 8.0])
+    assert cost.xs("side-by-side", level="program").tolist() == pytest.approx([1.0, 1.0])
 
 
 def test_an_unknown_program_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,8 @@ from bayestopics.bench.programs import OURS, PEERS, PROGRAMS
 from bayestopics.bench.timing import PHASES, REFERENCE, SLOW, VERY_SLOW
 from bayestopics.figures.style import COLOURS
 
-PEER_LINES = {"tomotopy": ("#000000", "--"), "lda": ("#777777", "--"), "gensim": ("#777777", ":")}
-PEER_LINES |= {"scikit-learn": ("#b0b0b0", ":")}
+OTHER_LINES = {"tomotopy": ("#000000", "--"), "lda": ("#777777", "--"), "gensim": ("#777777", ":")}
+OTHER_LINES |= {"scikit-learn": ("#b0b0b0", ":"), "side-by-side": (COLOURS[0], ":")}  # as single-site
 TITLES = {"early": "early: sweeps 2-{last} from a random start", "warmed": "warmed: after {warm_up} sweeps of sparse"}
 
 
@@ -123,7 +123,7 @@ def _panel(ax: Any, rows: pd.DataFrame) -> None:
         line = rows[rows["program"] == name].sort_values("topics")
         cost = line["ns_a_token"]
         spread = [cost - line["ns_a_token_q1"], line["ns_a_token_q3"] - cost]
-        colour, style = PEER_LINES.get(name) or (colours[name], "-")
+        colour, style = OTHER_LINES.get(name) or (colours[name], "-")
         ax.errorbar(line["topics"], cost, yerr=spread, color=colour, linestyle=style, marker="o", ms=3.5, label=name)
     ax.set(xscale="log", yscale="log")
     topics = sorted(set(rows["topics"]))

@@ -19,7 +19,9 @@ import numpy as np
 import scipy.sparse
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.lda import SAMPLERS, sampler
+from bayestopics.evidence import pseudo_marginal
+from bayestopics.lda import SAMPLERS, lanes, sampler
+from bayestopics.lda.lanes import CHAINS
 from bayestopics.lda.state import Prior, State
 from bayestopics.problems import InputError
 from bayestopics.runs.chain import warm
@@ -42,6 +44,7 @@ class Program:
     name: str
     algorithm: str
     open: Open
+    chains: int = 1  # that a sweep moves: its time is shared among them
     package: str | None = None  # of a peer: the distribution's name
     module: str | None = None  # of a peer: what is imported
 
@@ -61,6 +64,14 @@ def ours(name: str) -> Open:
         return Opened(lambda: module.sweep(state, rng), sweeps)
 
     return open_sampler
+
+
+def open_side_by_side(corpus: Corpus, start: State, sweeps: int) -> Opened:
+    """Eight chains from the same state, as PMMH runs them."""
+    pseudo_marginal.warm(pseudo_marginal.TOGETHER)
+    rng = np.random.default_rng(1)
+    state = lanes.init(corpus, [start.topics] * CHAINS, PRIOR, [start.assignments] * CHAINS)
+    return Opened(lambda: lanes.sweep(state, rng.integers(1, 2**64, size=(4, CHAINS), dtype=np.uint64)), sweeps)
 
 
 # -- peers -------------------------------------------------------------------------------------------
@@ -142,13 +153,14 @@ def open_scikit_learn(corpus: Corpus, start: State, sweeps: int) -> Opened:
 
 
 OURS = tuple(Program(name, "Gibbs", ours(name)) for name in SAMPLERS)
+SIDE_BY_SIDE = Program("side-by-side", "Gibbs, eight chains", open_side_by_side, CHAINS)
 PEERS = (
-    Program("tomotopy", "collapsed Gibbs", open_tomotopy, "tomotopy", "tomotopy"),
-    Program("lda", "collapsed Gibbs", open_lda, "lda", "lda"),
-    Program("gensim", "variational, online", open_gensim, "gensim", "gensim.models"),
-    Program("scikit-learn", "variational, batch", open_scikit_learn, "scikit-learn", "sklearn.decomposition"),
+    Program("tomotopy", "collapsed Gibbs", open_tomotopy, 1, "tomotopy", "tomotopy"),
+    Program("lda", "collapsed Gibbs", open_lda, 1, "lda", "lda"),
+    Program("gensim", "variational, online", open_gensim, 1, "gensim", "gensim.models"),
+    Program("scikit-learn", "variational, batch", open_scikit_learn, 1, "scikit-learn", "sklearn.decomposition"),
 )
-PROGRAMS = {program.name: program for program in (*OURS, *PEERS)}
+PROGRAMS = {program.name: program for program in (*OURS, SIDE_BY_SIDE, *PEERS)}
 
 
 def choose(names: Iterable[str]) -> tuple[list[Program], dict[str, str]]:

@@ -2,7 +2,8 @@
 
 Each round gives a ratio of times within the round; medians and quartiles are over rounds, the first left out. The cost
 of `sparse` falls as a chain concentrates, so there are two phases: `early`, sweeps 2-11 from a random start, and
-`warmed`, after a warm-up by `sparse`, from whose state every sampler starts that can take one.
+`warmed`, after a warm-up by `sparse`, from whose state every sampler starts that can take one. Where a sweep moves
+several chains, its time is shared among them.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def _phase(
     seconds = interleave(
         {name: run.sweep for name, run in opened.items()}, effort.rounds, lambda s: say(f"{phase}, {s}")
     )
+    for program in programs:
+        seconds[program.name] = {i: each / program.chains for i, each in seconds[program.name].items()}
     cell = {"corpus": corpus.name, "tokens": corpus.token_count, "topics": start.topics, "phase": phase}
     return [
         cell
