@@ -11,6 +11,7 @@ import math
 import os
 import signal
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import gammaln
 from scipy.stats import t as student
 
 import oracle
@@ -171,8 +173,9 @@ def test_a_walk_without_boundary_correction_is_refused(monkeypatch: pytest.Monke
 def test_a_joint_without_a_constant_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """sum_d lG(T alpha) is left out."""
     right = Joint.__call__
-    wrong = np.array([np.nan, *(2 * math.lgamma(topics * 0.7) for topics in range(1, 5))])
-    monkeypatch.setattr(Joint, "__call__", lambda self, state: right(self, state) - wrong[state.topics])
+    monkeypatch.setattr(
+        Joint, "__call__", lambda self, state: right(self, state) - 2 * gammaln(self._by_chain(state.alpha))
+    )
     result = pmmh(tiny(), PRIOR, topics=RANGE, starts=[4], inner=1, iterations=3000)
     with pytest.raises(AssertionError, match="largest"):
         check_posterior(result)
@@ -281,9 +284,10 @@ def test_a_longer_chain_begins_like_a_shorter_one() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_estimates_made_together_change_no_bit(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight at once with one worker, then one at a time, or eight with two workers."""
+    expected = in_one_go("uniform")
     if workers == 1:
         monkeypatch.setattr(Estimates, "together", 1)
-    check_same(pmmh(small(), PRIOR, **LONG, pilot_sweeps=5, observer=Seen(), workers=workers), in_one_go("uniform"))
+    check_same(pmmh(small(), PRIOR, **LONG, pilot_sweeps=5, observer=Seen(), workers=workers), expected)
 
 
 class Rounds(module._Here):
@@ -307,6 +311,42 @@ def test_what_is_made_ahead_is_used(sd: float, monkeypatch: pytest.MonkeyPatch) 
     result = run(lambda key: noise(key, sd), monkeypatch, **options)
     assert result.volatile["estimates"] < 1.1 * 2000
     assert Rounds.rounds < 2000 / 1.8
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.5, 50.0], ids=["moves", "moves less", "sticks"])
+def test_what_is_made_together_is_used(sd: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = []
+
+    def make(estimates: Estimates, keep: bool, keys: list[Any]) -> list[Made]:
+        groups.append(keys)
+        return [noise(key, sd) for key in keys]
+
+    monkeypatch.setattr(module, "_make", make)
+    pmmh(tiny(), PRIOR, topics=TopicPrior(2, 100), starts=[30], iterations=2000, fresh=2)
+    keys = [key for group in groups for key in group]
+    assert len(set(keys)) == len(keys) < 1.1 * 2000
+    assert len(groups) < 2000 / 6
+
+
+def test_no_estimate_is_made_by_two_workers() -> None:
+    """Three groups of eight are under way at a time, and all keys are different."""
+    submitted: list[Any] = []
+
+    def submit(function: Any, keys: list[Any]) -> Future:
+        submitted.extend(keys)
+        future: Future = Future()
+        if len(submitted) > 16:  # the first two take longer
+            future.set_result([noise(key) for key in keys])
+        return future
+
+    makers = module._Pool(submit, 2, 8)
+    wishes = [(0, 30 + (i % 3), i // 3) for i in range(100)]
+    for calls in (1, 2, 3):
+        makers.work([*wishes[:9], *wishes])  # a wish can come twice
+        assert len(submitted) == len(set(submitted)) == 16 + 8 * calls
+        assert len(makers.made) == makers.count == 8 * calls
+        assert set(submitted[16:]) == set(makers.made)
+    assert submitted == wishes[:40]
 
 
 # -- whether to believe it --------------------------------------------------------------------------
@@ -397,7 +437,7 @@ def test_an_error_in_a_worker_is_one_line(
         ({"workers": 0}, "0 workers"),
         ({"iterations": 0}, "0 iterations"),
         ({"fresh": 1}, "1 estimates at the mode"),
-        ({"inner": 0}, "0 inner sweeps"),
+        ({"inner": 0}, "at least one inner sweep"),
         ({"sampler": "gibbs"}, "unknown sampler"),
         ({"z_start": "end"}, "unknown start"),
         ({"prior": Prior((0.1, 0.2), 0.1)}, "alpha must be one number"),

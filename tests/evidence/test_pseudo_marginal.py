@@ -18,9 +18,10 @@ import oracle
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pseudo_marginal
 from bayestopics.evidence.pseudo_marginal import PRIOR, Estimates, Joint, estimate, estimate_together
-from bayestopics.lda import SAMPLERS, sampler
+from bayestopics.lda import SAMPLERS, lanes, sampler
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import LARGEST, SMALLEST, Prior, from_assignments, random_start
+from bayestopics.lda.uniforms import new_words
 from bayestopics.problems import InputError
 
 FALSE_ALARM = 1e-6  # of one statistical check, over seeds; there are about thirty
@@ -249,6 +250,31 @@ def test_a_summand_side_by_side_is_joint_over_transition(prior: Prior) -> None:
         assert_allclose(result.log_estimate, log_joint(after) - log_g, rtol=1e-12)
 
 
+def test_which_z_is_chosen_side_by_side() -> None:
+    """The sweeps again, with the same generators: the last z, or each with probability summand / total so far."""
+    corpus, prior, inner = tiny(), Prior(0.8, 0.7), 4
+    start, different = [START] * 8, 0
+    for seed in range(20):
+        made = {}
+        for choose in ("last", "weighted"):
+            rngs = np.random.default_rng(seed).spawn(8)
+            made[choose] = estimate_together(corpus, [2] * 8, prior, inner=inner, rngs=rngs, start=start, choose=choose)
+        state, rngs = lanes.init(corpus, [2] * 8, prior, start), np.random.default_rng(seed).spawn(8)
+        kept = [START] * 8
+        for step in range(inner):
+            drawn = [(new_words(rng), rng.random()) for rng in rngs]
+            lanes.sweep(state, np.stack([words for words, _ in drawn], axis=1))
+            for chain, (_, uniform) in enumerate(drawn):
+                summands = made["weighted"][chain].log_summands
+                if uniform < np.exp(summands[step] - logsumexp(summands[: step + 1])):
+                    kept[chain] = state.assignments[:, chain].copy()
+        for chain in range(8):
+            assert_array_equal(made["last"][chain].assignments, state.assignments[:, chain])
+            assert_array_equal(made["weighted"][chain].assignments, kept[chain])
+            different += bool(np.any(kept[chain] != state.assignments[:, chain]))
+    assert different > 40
+
+
 def test_an_estimate_does_not_depend_on_those_beside_it() -> None:
     estimates = Estimates(moderate(), Prior(0.3, 0.2), inner=4, seed=5)
     keys = [(3, 7, "a"), (9, 0, "a"), (2, 1, "b"), (3, 8, "a")]
@@ -334,6 +360,23 @@ def test_an_estimate_leaves_its_start_alone() -> None:
 def test_bad_input(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         estimate(tiny(), 2, Prior(), **{"inner": 1, "rng": np.random.default_rng(1)} | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"inner": 0}, InputError),
+        ({"choose": "best"}, InputError),
+        ({"topics": [2, 0]}, InputError),
+        ({"start": [START, START + 2]}, ValueError),  # a topic that only its neighbour has
+        ({"start": [START, START[:1]]}, ValueError),
+    ],
+    ids=str,
+)
+def test_bad_input_side_by_side(options: dict, error: type) -> None:
+    given = {"topics": [4, 2], "inner": 1, "rngs": np.random.default_rng(1).spawn(2)} | options
+    with pytest.raises(error):
+        estimate_together(tiny(), given.pop("topics"), Prior(), **given)
 
 
 @pytest.mark.parametrize("options", [{"inner": 0}, {"start": "end"}, {"choose": "best"}, {"sampler": "gibbs"}])

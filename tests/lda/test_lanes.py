@@ -19,10 +19,11 @@ TOPICS = [1, 2, 3, 4, 5, 9, 17, 30]  # a chain each
 
 
 def corpus() -> Corpus:
-    """600 tokens, with an empty document at the end and a term that does not occur."""
+    """600 tokens, with empty documents first, last and between, and a term that does not occur."""
     rng = np.random.default_rng(1)
-    rows, columns = rng.integers(20, size=600), rng.integers(15, size=600)
-    return Corpus.from_counts(rows, columns, np.ones(600, int), document_count=21, term_count=16)
+    rows, columns = 1 + rng.integers(20, size=600), rng.integers(15, size=600)
+    rows[rows > 7] += 1
+    return Corpus.from_counts(rows, columns, np.ones(600, int), document_count=23, term_count=16)
 
 
 def start(data: Corpus, topics: list[int], prior: Prior, seed: int = 2) -> Lanes:
@@ -68,7 +69,7 @@ def test_a_chain_does_not_depend_on_its_neighbours() -> None:
     z = np.random.default_rng(3).integers(3, size=(CHAINS, data.token_count), dtype=np.int32)
     many = lanes.init(data, [*TOPICS[:2], 3, *TOPICS[3:]], prior, [*(z[:2] * 0), z[2], *z[3:]])
     alone = lanes.init(data, [3], prior, [z[2]])
-    for step in range(4):
+    for step in range(12):  # logs of products are taken at different tokens
         given = words(step)
         first = lanes.sweep(many, given)
         given[:, 0] = given[:, 2]

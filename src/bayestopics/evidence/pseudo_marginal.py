@@ -65,10 +65,7 @@ def estimate(
 
     z is chosen with probability proportional to its summand, or is the last one, as in the paper; both are exact.
     """
-    if inner < 1:
-        raise InputError(f"an estimate needs at least one inner sweep, not {inner}")
-    if choose not in CHOICES:
-        raise InputError(f"unknown choice of z {choose!r}; known are {', '.join(CHOICES)}")
+    _check(inner, choose)
     state = _start(corpus, topics, prior, start, rng)
     sweep = _from_prior(corpus, prior) if sampler == PRIOR else _summand(corpus, sampler_by_name(sampler), state)
     log_summands = np.empty(inner)
@@ -81,6 +78,13 @@ def estimate(
         if rng.random() < share or choose == "last":
             chosen = state.assignments.copy() if step < inner - 1 else state.assignments
     return PseudoMarginal(log_total - math.log(inner), log_summands, chosen)
+
+
+def _check(inner: int, choose: str) -> None:
+    if inner < 1:
+        raise InputError(f"an estimate needs at least one inner sweep, not {inner}")
+    if choose not in CHOICES:
+        raise InputError(f"unknown choice of z {choose!r}; known are {', '.join(CHOICES)}")
 
 
 def _start(corpus: Corpus, topics: int, prior: Prior, start: str | np.ndarray, rng: np.random.Generator) -> State:
@@ -215,7 +219,9 @@ def estimate_together(
 
     What an estimate comes to does not depend on the others. It takes a third of the time.
     """
-    many = len(topics)
+    _check(inner, choose)
+    for many in topics:
+        prior.alpha_vector(many)  # refuses impossible topics before the draw
     if start is None:
         sizes = zip(topics, rngs, strict=True)
         start = [rng.integers(topics, size=corpus.token_count, dtype=np.int32) for topics, rng in sizes]
@@ -232,8 +238,10 @@ def estimate_together(
         share = np.exp(log_summands[step] - log_total)
         _take(state.assignments, (uniforms < share) | (choose == "last"), chosen)
     return [
-        PseudoMarginal(float(log_total[chain]) - math.log(inner), log_summands[:, chain], chosen[:, chain])
-        for chain in range(many)
+        PseudoMarginal(
+            float(log_total[chain]) - math.log(inner), log_summands[:, chain].copy(), chosen[:, chain].copy()
+        )
+        for chain in range(len(topics))
     ]
 
 
@@ -267,10 +275,9 @@ class Estimates:
             sampler_by_name(self.sampler)
         if self.start not in STARTS:
             raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
-        if self.choose not in CHOICES:
-            raise InputError(f"unknown choice of z {self.choose!r}; known are {', '.join(CHOICES)}")
-        if self.inner < 1 or self.pilot_sweeps < 1:
-            raise InputError(f"nothing to do with {self.inner} inner sweeps and a pilot of {self.pilot_sweeps}")
+        _check(self.inner, self.choose)
+        if self.pilot_sweeps < 1:
+            raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")
 
     @property
     def together(self) -> int:

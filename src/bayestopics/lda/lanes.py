@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.jit import kernel
-from bayestopics.lda.state import Prior, count, unsigned
+from bayestopics.lda.state import Prior, check_assignments, count, unsigned
 
 CHAINS = 8
 SMALLEST = 1e-100  # a product of probabilities is turned into a log before it underflows
@@ -38,7 +38,6 @@ class Lanes:
     terms: np.ndarray  # uint32[N]
     alpha: np.ndarray  # float64[T * CHAINS], as all that is of topics: the chains' numbers of a topic stand together
     eta: float
-    topics: np.ndarray  # int64[CHAINS]
     assignments: np.ndarray  # int32[N, CHAINS]
     document_topic: np.ndarray  # int32[D, T * CHAINS]
     term_topic: np.ndarray  # int32[V, T * CHAINS]
@@ -55,6 +54,7 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
     document_topic, term_topic = (np.empty((rows, most, CHAINS), np.int32) for rows in (documents, terms))
     for chain, (many, start) in enumerate(zip(topics, assignments, strict=True)):
         alpha[:many, chain] = prior.alpha_vector(many)
+        check_assignments(corpus, many, start)
         together[:, chain] = start
         counts = count(corpus, most, start)
         document_topic[:, :, chain], term_topic[:, :, chain], topic_total[:, chain] = counts
@@ -64,7 +64,6 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
         of_term,
         alpha.ravel(),
         float(prior.eta),
-        np.array(topics, np.int64),
         together,
         document_topic.reshape(documents, -1),
         term_topic.reshape(terms, -1),
@@ -75,12 +74,12 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
 def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
     """Update every assignment of every chain once, in place; returns log g of each chain.
 
-    `words`, uint64[4, CHAINS], are the chains' random generators, as in `lda.uniforms`.
+    `words`, uint64[4, CHAINS], are the chains' random generators, as in `lda.uniforms`; they stay as they are.
     """
     total_eta = len(lanes.term_topic) * lanes.eta
     counts = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
     tokens = (lanes.documents, lanes.terms, lanes.assignments)
-    return _sweep(*tokens, *counts, lanes.alpha, lanes.eta, total_eta, lanes.topics, words.copy())
+    return _sweep(*tokens, *counts, lanes.alpha, lanes.eta, total_eta, words.copy())
 
 
 @kernel
@@ -94,7 +93,6 @@ def _sweep(
     alpha: np.ndarray,
     eta: float,
     total_eta: float,
-    topics: np.ndarray,
     words: np.ndarray,
 ) -> np.ndarray:
     cells = len(topic_total)
@@ -116,7 +114,7 @@ def _sweep(
                 factor[k] = (here[k] + alpha[k]) / (topic_total[k] + total_eta)
         _shift(-1, assignments, i, term_topic, row, here, topic_total, alpha, total_eta, factor)
         _add_up(term_topic, row, most, eta, factor, running)
-        _draw(running, most, words, topics, assignments, i)
+        _draw(running, most, words, assignments, i)
         small = _multiply(product, assignments, i, term_topic, row, eta, factor, running, most)
         _shift(1, assignments, i, term_topic, row, here, topic_total, alpha, total_eta, factor)
         if small:
@@ -268,24 +266,21 @@ def _add_up(typing_context: Any, term_topic: Any, row: Any, most: Any, eta: Any,
 
 
 @phase
-def _draw(typing_context: Any, running: Any, most: Any, words: Any, topics: Any, assignments: Any, token: Any) -> Any:
+def _draw(typing_context: Any, running: Any, most: Any, words: Any, assignments: Any, token: Any) -> Any:
     """assignments[token] = the first topic whose running sum is above uniform(words) * (the sum of all)"""
 
     def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
-        sums, many, state, ends, held, i = _opened(context, builder, signature, arguments)
+        sums, many, state, held, i = _opened(context, builder, signature, arguments)
         final = builder.sub(many, ir.Constant(INT64, 1))
         threshold = builder.fmul(_uniform(builder, state), sums.load(final))
         below = cgutils.alloca_once_value(builder, _same(INT64S, 0))
         with cgutils.for_range(builder, final) as loop:
             passed = builder.zext(builder.fcmp_ordered("<=", sums.load(loop.index), threshold), INT64S)
             builder.store(builder.add(builder.load(below), passed), below)
-        # a uniform number times the total can round to the total: then it is the chain's last topic
-        topic, last = builder.load(below), builder.sub(ends.load(), _same(INT64S, 1))
-        topic = builder.select(builder.icmp_signed("<", topic, last), topic, last)
-        held.store(builder.trunc(topic, INT32S), i)
+        held.store(builder.trunc(builder.load(below), INT32S), i)
         return context.get_dummy_value()
 
-    return types.void(running, types.int64, words, topics, assignments, types.int64), generate
+    return types.void(running, types.int64, words, assignments, types.int64), generate
 
 
 def _uniform(builder: Llvm, state: _Memory) -> Llvm:

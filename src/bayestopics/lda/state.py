@@ -119,11 +119,16 @@ def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndar
     )
 
 
+def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
+    """Kernels do not look."""
+    if assignments.shape != corpus.terms.shape or np.any((assignments < 0) | (assignments >= topics)):
+        raise ValueError("assignments must be one topic in 0..topics-1 for each token")
+
+
 def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
     alpha = prior.alpha_vector(topics)
     assignments = np.array(assignments, dtype=np.int32)
-    if assignments.shape != corpus.terms.shape or np.any((assignments < 0) | (assignments >= topics)):
-        raise ValueError("assignments must be one topic in 0..topics-1 for each token")
+    check_assignments(corpus, topics, assignments)
     counts = count(corpus, topics, assignments)
     return State(corpus.documents, corpus.terms, alpha, float(prior.eta), assignments, *counts)
 

@@ -45,9 +45,11 @@ def _pmmh(record: Record) -> Iterator[dict[str, Any]]:
     params, (corpus, factor) = record.run.params, _paper_corpus(record)
     if params["sampler"] != "single-site" or params["start"] != 30:
         return
+    if record.volatile["resumed"]:  # its seconds are those of its last part
+        return
     for name, inner, steps, theirs in PMMH:
         if (name, inner) == (corpus, params["inner"]):
-            seconds = record.volatile["cpu_seconds"] / record.volatile["estimates"] * steps * factor
+            seconds = record.volatile["cpu_seconds"] / len(record.trace) * steps * factor
             yield _row("PMMH", corpus, record, f"m = {inner}, {steps:,} steps", seconds, theirs)
 
 
