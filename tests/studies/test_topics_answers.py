@@ -187,7 +187,7 @@ def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sa
     metrics |= {"log_estimate_sd": 100.0, "acceptance_rate": 0.0}
     params = {"corpus": corpus, "sampler": sampler, "start": start, "inner": inner}
     one = run("pmmh", name=f"{corpus}-{sampler}-{inner}-{start}", **params)
-    volatile = {"cpu_seconds": 10.0, "estimates": 100}
+    volatile = {"cpu_seconds": 10.0, "resumed": 0}
     return Record(one, metrics, tables={"trace": trace, "posterior": shares}, volatile=volatile)
 
 
@@ -295,10 +295,12 @@ def test_t14_at_an_estimated_h_and_with_a_diffuse_posterior():
 
 
 def test_hours_are_those_of_the_same_work():
-    chain = walk("lda-20-short", 10 * [20])  # 0.1 s an estimate, a tenth of the tokens
+    chain = walk("lda-20-short", 10 * [20])  # 1 s a step, a tenth of the tokens
     table = topics_times.hours([chain, walk("whales", 10 * [5], start=5)])
     assert list(table["work"]) == ["m = 50, 5,000 steps"]
-    assert table["hours"][0] == pytest.approx(0.1 * 10 * 5000 / 3600)
+    assert table["hours"][0] == pytest.approx(1.0 * 10 * 5000 / 3600)
+    chain.volatile["resumed"] = 1  # its seconds are of a part
+    assert topics_times.hours([chain]).empty
     chib = evidences("lda-20", "chib", {3: 0.0, 60: 0.0})
     chib.run.params["sweeps"] = 100
     chib.tables["timing"] = pd.DataFrame({"topics": [3, 60], "seconds": [1.0, 3.0]})
