@@ -282,6 +282,8 @@ def pmmh(
         resumed = 0
     else:
         chains, observer, resumed = saved[0], saved[1], saved[2] + 1
+    if observer is None:  # nobody looks at z, and the last one need not be copied
+        estimates = replace(estimates, choose="last")
     with _makers(estimates, observer is not None, workers) as makers:
         _run(chains, makers, burn_in, observer, checkpoint, resumed)
         trace = pd.concat([_trace(chain) for chain in chains], ignore_index=True)

@@ -226,7 +226,7 @@ def estimate_together(
         sizes = zip(topics, rngs, strict=True)
         start = [rng.integers(topics, size=corpus.token_count, dtype=np.int32) for topics, rng in sizes]
     state = lanes.init(corpus, topics, prior, start)
-    joint, chosen = Joint(corpus, state), state.assignments.copy()
+    joint, chosen = Joint(corpus, state), state.assignments if choose == "last" else state.assignments.copy()
     log_summands, log_total = np.empty((inner, CHAINS)), np.full(CHAINS, -math.inf)
     words, uniforms = np.ones((4, CHAINS), np.uint64), np.ones(CHAINS)
     for step in range(inner):
@@ -235,8 +235,8 @@ def estimate_together(
         log_g = lanes.sweep(state, words)
         log_summands[step] = joint(state) - log_g  # a summand of (4.9)
         log_total = np.logaddexp(log_total, log_summands[step])
-        share = np.exp(log_summands[step] - log_total)
-        _take(state.assignments, (uniforms < share) | (choose == "last"), chosen)
+        if choose == "weighted":
+            _take(state.assignments, uniforms < np.exp(log_summands[step] - log_total), chosen)
     return [
         PseudoMarginal(
             float(log_total[chain]) - math.log(inner), log_summands[:, chain].copy(), chosen[:, chain].copy()
