@@ -98,6 +98,13 @@ def table(
     return pd.DataFrame(rows)
 
 
+def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """The new table, with old answers where it has none."""
+    before = {row["id"]: row for row in old.to_dict("records") if row["verdict"] in VERDICTS}
+    rows = [row if row["verdict"] in VERDICTS else before.get(row["id"], row) for row in new.to_dict("records")]
+    return pd.DataFrame(rows, columns=new.columns)
+
+
 def summary(table: pd.DataFrame) -> dict[str, int]:
     """How many claims have each verdict; reasons for no answer are put together."""
     return dict(table["verdict"].str.split(":").str[0].value_counts())

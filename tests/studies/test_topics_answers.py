@@ -223,10 +223,12 @@ def test_t1_wants_all_chains_to_arrive_and_stay():
     good = named(walk("lda-20", there), walk("lda-20", [25, 20] + 500 * [20], inner=75))
     assert topics_answers.claim_t1(good, {}, {}).verdict == "reproduced"
     leaves = [30, 20] + 400 * [20] + 100 * [60]
-    assert topics_answers.claim_t1(named(walk("lda-20", leaves)), {}, {}).verdict == "not comparable"
-    assert topics_answers.claim_t1(named(walk("lda-20", 10 * leaves)), {}, {}).verdict == "not reproduced"
-    with pytest.raises(MissingRecords):
-        topics_answers.claim_t1({}, {}, {})
+    for times, verdict in ((1, "not comparable"), (10, "not reproduced")):
+        both = named(*(walk("lda-20", times * leaves, inner=m) for m in (50, 75)))
+        assert topics_answers.claim_t1(both, {}, {}).verdict == verdict
+    for missing in ({}, named(walk("lda-20", 10 * leaves))):  # one m alone does not tell
+        with pytest.raises(MissingRecords):
+            topics_answers.claim_t1(missing, {}, {})
 
 
 def test_t4_the_prior_falls_to_two():

@@ -1,15 +1,20 @@
 """`make keep`: copy the small results of the scale paper to results/paper/kept, which is in git.
 
-Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name). Of a study
-that has not been run to its end, and so not been published, all records that are there are kept.
+Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name). A study
+that was run to its end, and so published, takes the place of what was kept of it. Of one that was not, the records that
+are there are added, and the claims that they answer: a night's work may take several machines.
 """
 
 import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
+import yaml
 from PIL import Image
 
+from bayestopics.claims import markdown, merged, table
+from bayestopics.corpus.registry import Registry
 from bayestopics.files import replacing
 from bayestopics.runs.record import read
 
@@ -18,15 +23,21 @@ LARGEST = 400_000  # bytes
 COLOURS = 256  # of a kept figure: with fewer, lines that cross bands lose their colour
 
 current = {path.parent.name: json.loads(path.read_text()) for path in PAPER.glob("*/published.json")}
+records: dict = {}
 with replacing(PAPER / "kept") as kept:
+    if (PAPER / "kept").exists():
+        shutil.copytree(PAPER / "kept", kept)
+    for study in current:
+        shutil.rmtree(kept / study, ignore_errors=True)
     for source in sorted(PAPER.rglob("*")):
         place = source.relative_to(PAPER)
         if place.parts[0] in ("kept", "logs") or not source.is_file() or place.parts[0].startswith("."):
             continue
         if source.name == "run.json":
-            published = current.get(place.parts[0])
-            if published is not None and read(source.parent).key not in published:
+            record, published = read(source.parent), current.get(place.parts[0])
+            if published is not None and record.key not in published:
                 continue  # left over from other settings
+            records.setdefault(place.parts[0], {})[source.parent.name] = record
             target = kept / place.parts[0] / "records" / f"{source.parent.name}.json"
         elif source.suffix in (".png", ".csv", ".md") and len(place.parts) <= 2:
             target = kept / place
@@ -43,3 +54,10 @@ with replacing(PAPER / "kept") as kept:
             content = json.loads(target.read_text(encoding="utf-8"))
             content["volatile"]["platform"] = content["volatile"]["platform"].partition("-")[0]
             target.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    if not (PAPER / "claims.csv").exists():  # not everything was run
+        listed = yaml.safe_load(Path("config/claims.yaml").read_text(encoding="utf-8"))
+        claims = table(listed, records, Registry().entries, "paper", ())
+        if (kept / "claims.csv").exists():
+            claims = merged(pd.read_csv(kept / "claims.csv", keep_default_na=False), claims)
+        claims.to_csv(kept / "claims.csv", index=False)
+        (kept / "claims.md").write_text(markdown(claims, "paper", {}), encoding="utf-8")

@@ -87,6 +87,8 @@ def claim_t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     to the end. It comes there no later with a larger m."""
     corpus = _simulated(records)
     chains = sorted(_walks(records, corpus, start=30), key=lambda record: record.run.params["inner"])
+    if len(chains) < 2:
+        raise MissingRecords([f"chains of {corpus} with different m"])
     arrivals = [_arrival(record, 20) for record in chains]
     lists = [
         f"m = {r.run.params['inner']}: {_said(a, len(r.trace))}, last T {r.metrics['last_topics']:.0f}"

@@ -1,0 +1,62 @@
+"""`make keep`: what was kept stays, unless its study was run to its end; claims that records answer are answered."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+from bayestopics.runs.record import Record, Run, write
+
+ROOT = Path(__file__).parents[2]
+COLUMNS = ["id", "paper", "where", "claim", "ours", "error", "scale", "verdict", "rule"]
+
+
+def walk(start: int, steps: list[int]) -> Record:
+    params = {"kind": "topics_pmmh", "corpus": "lda-20", "sampler": "single-site", "start": start, "inner": 50}
+    run = Run("number_of_topics", "paper", f"lda-20-from{start}", params, 1, "lda-20", "f00d", "c0de")
+    metrics = {"mode": 20, "last_topics": steps[-1], "log_estimate_sd": 100.0, "acceptance_rate": 0.0}
+    volatile = {"cpu_seconds": 10.0, "resumed": 0, "platform": "Linux-5.1-of-somebody"}
+    return Record(run, metrics, tables={"trace": pd.DataFrame({"topics": steps})}, volatile=volatile)
+
+
+def keep(folder: Path) -> pd.DataFrame:
+    """Run it; the kept claims."""
+    script = ROOT / "workflow" / "scripts" / "keep.py"
+    subprocess.run([sys.executable, script], cwd=folder, check=True)
+    kept = folder / "results" / "paper" / "kept"
+    return pd.read_csv(kept / "claims.csv", keep_default_na=False).set_index("id")
+
+
+def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    paper = tmp_path / "results" / "paper"
+    for place in ("blocking/records/old.json", "number_of_topics/records/old.json"):
+        path = paper / "kept" / place
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+    old = [["B1", "", "", "", "nine", "", "paper", "partly", ""], ["T3", "", "", "", "old", "", "paper", "partly", ""]]
+    pd.DataFrame(old, columns=COLUMNS).to_csv(paper / "kept" / "claims.csv", index=False)
+
+    study = paper / "number_of_topics"
+    write(walk(200, [*range(199, 29, -1), *(300 * [30])]), study / "lda-20-from200")
+    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(study / "walks.png")
+    claims = keep(tmp_path)
+    assert claims["ours"]["B1"] == "nine"  # from before
+    assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")  # anew
+    assert claims["verdict"]["T1"] == "not answered: not run at this scale: lda-20"
+    records = paper / "kept" / "number_of_topics" / "records"
+    assert {path.name for path in records.iterdir()} == {"old.json", "lda-20-from200.json"}
+    volatile = json.loads((records / "lda-20-from200.json").read_text(encoding="utf-8"))["volatile"]
+    assert volatile["platform"] == "Linux"
+    assert (records.parent / "walks.png").exists()
+
+    (study / "published.json").write_text(json.dumps([]))  # run to its end, of which this record is no part
+    keep(tmp_path)
+    assert not records.exists()
+    assert (paper / "kept" / "blocking" / "records" / "old.json").exists()
