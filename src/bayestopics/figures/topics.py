@@ -75,6 +75,7 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
     left.set(title=f"{records[0].run.corpus}: T", xlabel="step", ylabel="number of topics")
     middle.set(title="running mean of T", xlabel="step")
     right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
+    right.yaxis.set_major_formatter("{x:,.0f}")
     rows = (len(records) + 1) // 2
     figure.legend(
         *left.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.04)
