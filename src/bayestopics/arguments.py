@@ -144,6 +144,8 @@ def _evidence_command(commands: Any, output: Parser) -> None:
     command.add_argument("--path", dest="way", choices=paths, default="reference", help=about)
     about = "steps of the ladder, sweeps of a replica, or kept sweeps"
     command.add_argument("--sweeps", type=_positive, default=2000, metavar="m", help=about)
+    about = "over all T in search of good topics, by each repeat (path reference)"
+    command.add_argument("--passes", type=_positive, default=4, metavar="P", help=about)
     command.add_argument("--repeats", type=_positive, default=4, metavar="R", help="independent repeats")
     about = "processes that share the repeats; the results do not depend on it (default: all cores)"
     command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)

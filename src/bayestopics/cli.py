@@ -170,8 +170,8 @@ def evidence(options: argparse.Namespace) -> Result:
     from bayestopics.lda.state import Prior
 
     prior = Prior(options.alpha, options.eta)
-    work = {"method": options.method, "path": options.way, "sweeps": options.sweeps, "repeats": options.repeats}
-    return compute(_load(options), options.topics, prior, **work, seed=options.seed, workers=options.workers)
+    work = {name: getattr(options, name) for name in ("method", "sweeps", "passes", "repeats", "seed", "workers")}
+    return compute(_load(options), options.topics, prior, path=options.way, **work)
 
 
 def topics(options: argparse.Namespace) -> Result:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -24,20 +25,18 @@ from bayestopics.evidence.harmonic import harmonic
 from bayestopics.evidence.pseudo_marginal import estimate
 from bayestopics.evidence.replica_exchange import exchange
 from bayestopics.evidence.smc import smc
-from bayestopics.lda.state import Prior
+from bayestopics.evidence.walk import Found, go_over
+from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
 LEVELS = 30  # of replica exchange
 PARTICLES = 10  # of sequential Monte Carlo
 METHODS = ("annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi")
-PATHS = ("reference", "ais", "replica-exchange", "smc")
+REFERENCE = "reference"
+PATHS = (REFERENCE, "ais", "replica-exchange", "smc")
 
 One = Callable[[Corpus, int, Prior, int, np.random.Generator], float]  # corpus, topics, prior, sweeps, rng
-
-
-def _reference(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    return reference.estimate(corpus, topics, prior, sweeps, rng)
 
 
 def _ais(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
@@ -76,7 +75,7 @@ def _pseudo_marginal(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng
 
 
 ESTIMATORS: dict[str, One] = {
-    "reference": _reference,
+    REFERENCE: reference.estimate,
     "ais": _ais,
     "replica-exchange": _exchange,
     "smc": _smc,
@@ -85,7 +84,7 @@ ESTIMATORS: dict[str, One] = {
     "harmonic-psi": _harmonic_psi,
     "chib": _chib,
 }
-UNBIASED = ("reference", "ais", "smc", "pseudo-marginal")
+UNBIASED = (REFERENCE, "ais", "smc", "pseudo-marginal")
 NO_VARIANCE = ("harmonic-psi",)  # once a term occurs more than eta times
 NOT_TO_BE_TRUSTED = ("harmonic-z", "harmonic-psi", "chib")
 
@@ -98,6 +97,7 @@ def evidence(
     method: str = "annealing",
     path: str = "reference",
     sweeps: int = 2000,
+    passes: int = 4,
     repeats: int = 4,
     seed: int = 0,
     workers: int = 1,
@@ -108,18 +108,19 @@ def evidence(
     `sweeps` is the length of one repeat: steps of the ladder for reference (as many come before, from the prior, to
     find topics), ais and smc (for smc divided among its particles), sweeps of every replica for replica-exchange, kept
     sweeps for chib (a pilot of a third comes first) and the harmonic means (a burn-in of half comes first), m for
-    pseudo-marginal. `workers` processes share the repeats; the results are the same bits for any number of them. The
-    caller removes the checkpoint.
+    pseudo-marginal. For reference each repeat makes `passes` over all T to find good topics (`walk`). `workers`
+    processes share the repeats; the results are the same bits for any number of them. The caller removes the
+    checkpoint.
     """
     if method not in METHODS or path not in PATHS:
         raise InputError(f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {method}, {path}")
-    if min(sweeps, repeats, workers) < 1:
-        raise InputError(f"nothing to do with {sweeps} sweeps, {repeats} repeats and {workers} workers")
+    if min(sweeps, passes, repeats, workers) < 1:
+        sizes = f"{sweeps} sweeps, {passes} passes, {repeats} repeats and {workers} workers"
+        raise InputError(f"nothing to do with {sizes}")
     for count in topics:
         prior.alpha_vector(count)
     name = path if method == "annealing" else method
-    jobs = [(count, repeat) for count in topics for repeat in range(repeats)]
-    made = _make_all(Work(name, corpus, prior, sweeps, seed), jobs, workers, checkpoint)
+    made = _make_all(Work(name, corpus, prior, topics, sweeps, seed), passes, repeats, workers, checkpoint)
     about = {"unbiased": name in UNBIASED, "has_variance": name not in NO_VARIANCE}
     found = [combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), **about) for count in topics]
     doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
@@ -152,6 +153,7 @@ class Work:
     name: str
     corpus: Corpus
     prior: Prior
+    topics: Sequence[int]
     sweeps: int
     seed: int
 
@@ -161,33 +163,68 @@ def warm(name: str) -> None:
     """Kernels are compiled, or taken from the cache, before seconds are counted; once in a process."""
     tokens = np.array([0, 1])
     two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    ESTIMATORS[name](two, 2, Prior(0.5, 0.5), 4, np.random.default_rng(0))
+    prior, rng = Prior(0.5, 0.5), np.random.default_rng(0)
+    ESTIMATORS[name](two, 2, prior, 4, rng)
+    if name == REFERENCE:
+        go_over(two, [2, 3], prior, 4, 0, {}, rng)
 
 
-def _make(work: Work, job: Job) -> Done:
+def _pass(work: Work, repeat: int, number: int, found: dict[int, Found]) -> tuple[int, dict[int, Found]]:
+    """How many passes over all T were made, and what is found."""
+    warm(work.name)
+    rng = generator(work.seed, f"evidence/walk/{repeat}/{number}")
+    return number + 1, go_over(work.corpus, work.topics, work.prior, work.sweeps, number, found, rng)
+
+
+def _make(work: Work, job: Job, found: Found | None) -> Done:
     warm(work.name)
     topics, repeat = job
     rng, start = generator(work.seed, f"evidence/{work.name}/{topics}/{repeat}"), time.perf_counter()
-    value = ESTIMATORS[work.name](work.corpus, topics, work.prior, work.sweeps, rng)
-    return value, time.perf_counter() - start
+    given = (work.corpus, topics, work.prior)
+    if found is None:
+        return ESTIMATORS[work.name](*given, work.sweeps, rng), time.perf_counter() - start
+    value = reference.estimate(*given, work.sweeps, rng, from_assignments(*given, found.assignments))
+    return value, found.seconds + time.perf_counter() - start
 
 
-def _make_all(work: Work, jobs: Sequence[Job], workers: int, checkpoint: Checkpoint | None) -> dict[Job, Done]:
-    """The largest T first, for they take longest."""
-    made: dict[Job, Done] = (checkpoint.load() if checkpoint else None) or {}
-    todo = sorted((job for job in jobs if job not in made), reverse=True)
-    for job, done in tqdm(_each(work, todo, workers), desc="evidence", unit="repeat", total=len(todo), disable=None):
-        made[job] = done
-        if checkpoint and (checkpoint.due() or len(made) == len(jobs)):
-            checkpoint.save(made)
+def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: Checkpoint | None) -> dict[Job, Done]:
+    """Each repeat first goes over all T, if it is to; then come the estimates, the largest T first, for they take
+    longest."""
+    made: dict[Any, Any] = (checkpoint.load() if checkpoint else None) or {}
+    walks = range(repeats) if work.name == REFERENCE else range(0)
+    jobs = sorted(((count, repeat) for count in set(work.topics) for repeat in range(repeats)), reverse=True)
+    total = len(walks) * passes + len(jobs)
+    with _runner(work, workers) as run, tqdm(desc="evidence", unit="job", total=total, disable=None) as bar:
+
+        def make(function: Callable, todo: dict[Any, tuple]) -> None:
+            for key, done in run(function, todo):
+                made[key] = done
+                bar.update()
+                if checkpoint and (checkpoint.due() or key == jobs[-1]):
+                    checkpoint.save(made)
+
+        for number in range(passes):
+            before = {("walk", repeat): made.get(("walk", repeat), (0, {})) for repeat in walks}
+            make(_pass, {key: (key[1], *state) for key, state in before.items() if state[0] == number})
+        found = {job: made["walk", job[1]][1][job[0]] if walks else None for job in jobs}
+        make(_make, {job: (job, found[job]) for job in jobs if job not in made})
     return made
 
 
-def _each(work: Work, jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Done]]:
-    if workers == 1 or len(jobs) < 2:
-        yield from ((job, _make(work, job)) for job in jobs)
+Run = Callable[[Callable, dict[Any, tuple]], Iterator[tuple[Any, Any]]]
+
+
+@contextmanager
+def _runner(work: Work, workers: int) -> Iterator[Run]:
+    """Gives `run`, which calls a function with the work and each of the given arguments, here or in processes."""
+    if workers == 1:
+        yield lambda function, todo: ((key, function(work, *given)) for key, given in todo.items())
         return
-    with processes.pool(min(workers, len(jobs)), work) as submit:
-        futures = {submit(_make, job): job for job in jobs}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    with processes.pool(workers, work) as submit:
+
+        def run(function: Callable, todo: dict[Any, tuple]) -> Iterator[tuple[Any, Any]]:
+            futures = {submit(function, *given): key for key, given in todo.items()}
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+
+        yield run

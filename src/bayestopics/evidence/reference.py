@@ -38,10 +38,12 @@ INSIDE, ALL = 10, 1000  # draws of the reference in its region, and in all, that
 MINIMUM = 20  # sweeps of any part of an estimate
 
 
-def estimate(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior and half as many of the sampler,
-    the reference is made in the other half, and `steps` sweeps lead from it to the posterior."""
-    reference, ladder = _prepare(corpus, topics, prior, steps, rng)
+def estimate(
+    corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator, found: State | None = None
+) -> float:
+    """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior, or are given; half as many of
+    the sampler follow, the reference is made in the other half, and `steps` sweeps lead from it to the posterior."""
+    reference, ladder = _prepare(corpus, found or find_topics(corpus, topics, prior, steps, rng), prior, steps, rng)
     path, log_share = start(corpus, topics, prior, reference, rng)
     return -math.inf if path is None else log_share + anneal(path, ladder, rng)
 
@@ -50,20 +52,20 @@ def estimate_backward(
     corpus: Corpus, topics: int, prior: Prior, truth: np.ndarray, steps: int, rng: np.random.Generator
 ) -> float:
     """One log-estimate from above, from the z that generated a simulated corpus. The reference has not seen it."""
-    reference, ladder = _prepare(corpus, topics, prior, steps, rng)
+    found = find_topics(corpus, topics, prior, steps, rng)
+    reference, ladder = _prepare(corpus, found, prior, steps, rng)
     renamed = reference.names(truth)[truth] if reference.symmetric else truth
     return anneal_backward(Path(from_assignments(corpus, topics, prior, renamed), reference), ladder, rng)
 
 
 def _prepare(
-    corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator
+    corpus: Corpus, state: State, prior: Prior, steps: int, rng: np.random.Generator
 ) -> tuple[Reference, np.ndarray]:
-    """A reference, and a ladder from it to the posterior."""
-    state = find_topics(corpus, topics, prior, steps, rng)
+    """A reference, and a ladder from it to the posterior. The state is changed."""
     for _ in range(steps // 2):
         single_site.sweep(state, rng)
     reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
-    pilot_run = Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference)
+    pilot_run = Path(from_assignments(corpus, state.topics, prior, reference.draw(rng)), reference)
     return reference, pilot_ladder(pilot_run, steps, rng, max(MINIMUM, steps // 10))
 
 

@@ -23,8 +23,7 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
         Prior(params["alpha"], params["eta"]),
         method=params["method"],
         path=params.get("path", "reference"),
-        sweeps=params["sweeps"],
-        repeats=params["repeats"],
+        **{key: params[key] for key in ("sweeps", "passes", "repeats") if key in params},
         seed=int(run.generator().integers(2**31)),
         checkpoint=checkpoint,
     )

@@ -1,0 +1,217 @@
+"""Good topics for many T at once: what a reference is made from when the evidence of several T is wanted.
+
+Topics that are found anew for each T are good or poor by luck, and on real corpora the luck is worth more than a topic
+is. But what is good with T topics is nearly good with T + 1. So the list of T is gone down and up again; at each T the
+best z so far is melted a little and cools again, and so is the z that the neighbour's best gives when topics are merged
+or split. The better one stays. Better is what has more of the posterior's mass about it, by short annealing from a
+reference and back.
+
+This decides only where the estimates of the evidence start. They are unbiased from everywhere, and so are lower bounds
+on average; better topics make better bounds.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence import reference
+from bayestopics.evidence.tempered import Tempered
+from bayestopics.jit import kernel
+from bayestopics.lda import single_site
+from bayestopics.lda.state import Prior, State, from_assignments
+
+MELTED = (0.75, 0.95)  # b: on whales below, most is lost; above, nothing moves
+SHORT = (20, 100)  # sweeps of a part of a trial, at least and at most
+SHARE = 10  # of an estimate's steps that such a part takes, if that is between
+NEAR = 15.0  # nats: the error of a score on whales. Scores that are nearer are taken again,
+TIMES = 3  # so often
+WEAKEST = 1.5  # the mean rank, from 0, of the pair that is merged
+
+
+@dataclass
+class Found:
+    """The best z of one T so far."""
+
+    topics: int
+    assignments: np.ndarray
+    score: float = 0.0  # the mean of `times` scores
+    times: int = 0
+    seconds: float = 0.0  # spent on this T
+
+
+def go_over(
+    corpus: Corpus,
+    topics: Sequence[int],
+    prior: Prior,
+    steps: int,
+    number: int,
+    found: dict[int, Found],
+    rng: np.random.Generator,
+) -> dict[int, Found]:
+    """One pass over the list, down first (number 0), then up, ...; what was found before is made better in place.
+
+    In the first pass the topics of each T are found by annealing of `steps` sweeps, and compared with the neighbour's.
+    """
+    trials = _Trials(corpus, prior, min(max(SHORT[0], steps // SHARE), SHORT[1]), rng)
+    order = sorted(set(topics), reverse=number % 2 == 0)
+    for before, many in tqdm(
+        zip([None, *order], order, strict=False), desc="looking for topics", unit="T", disable=None, leave=False
+    ):
+        start = time.perf_counter()
+        if number == 0:
+            found[many] = Found(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)
+        elif many > 1:
+            trials.compare(found[many], trials.melt(trials.state(found[many])))
+        if before is not None and many > 1:
+            trials.compare(found[many], trials.melt(trials.neighbour(trials.state(found[before]), many)))
+        found[many].seconds += time.perf_counter() - start
+    return found
+
+
+@dataclass
+class _Trials:
+    corpus: Corpus
+    prior: Prior
+    short: int
+    rng: np.random.Generator
+
+    def state(self, found: Found) -> State:
+        return from_assignments(self.corpus, found.topics, self.prior, found.assignments)
+
+    def compare(self, best: Found, state: State) -> None:
+        """Takes this z for the best one if its score is higher, both being sure enough of theirs."""
+        other = Found(best.topics, state.assignments)
+        self._again(other)
+        if best.times < TIMES:
+            self._again(best)
+        while other.times < TIMES and other.score > best.score - NEAR:
+            self._again(other)
+        if other.score > best.score:
+            best.assignments, best.score, best.times = other.assignments, other.score, other.times
+
+    def _again(self, one: Found) -> None:
+        """One more score. The chain goes on meanwhile."""
+        state = self.state(one)
+        one.score = (one.times * one.score + self.score(state)) / (one.times + 1)
+        one.times += 1
+        one.assignments = state.assignments
+
+    def score(self, state: State) -> float:
+        """log of the posterior's mass about a z, but for a constant. The state is changed.
+
+        Work that is lost on a short way to the posterior is lost on the way back too: the mean of both is much nearer
+        than either.
+        """
+        made = reference.fit(self.corpus, state, self.short, self.rng)
+        path, log_share = reference.start(self.corpus, state.topics, self.prior, made, self.rng)
+        if path is None:
+            return -math.inf
+        pilot = reference.Path(path.state.copy(), made)
+        ladder = reference.pilot_ladder(pilot, self.short, self.rng, max(SHORT[0], self.short // 5))
+        forward = reference.anneal(path, ladder, self.rng)
+        backward = reference.anneal_backward(reference.Path(state.copy(), made), ladder, self.rng)
+        return log_share + (forward + backward) / 2
+
+    def melt(self, state: State) -> State:
+        """A new state: heated a little, then cooled."""
+        tempered = Tempered(state.copy())
+        for b in np.linspace(self.rng.uniform(*MELTED), 1.0, 3 * self.short // 2):
+            tempered.sweep(b, self.rng)
+        for _ in range(self.short // 2):
+            single_site.sweep(tempered.state, self.rng)
+        return tempered.state
+
+    def neighbour(self, state: State, topics: int) -> State:
+        """A new state with another number of topics."""
+        while state.topics < topics:
+            state = self._split(state)
+        while state.topics > topics:
+            state = self._merge(state)
+        return state
+
+    def _split(self, state: State) -> State:
+        """Some topic in two, the larger the likelier, as annealing of its tokens alone divides them."""
+        topic = self.rng.choice(state.topics, p=state.topic_total / state.topic_total.sum())
+        mine = np.flatnonzero(state.assignments == topic)
+        corpus = self.corpus
+        part = Corpus(corpus.documents[mine], corpus.terms[mine], corpus.document_count, corpus.vocabulary)
+        halves = reference.find_topics(part, 2, self.prior, self.short, self.rng).assignments
+        assignments = state.assignments.copy()
+        assignments[mine[halves == 1]] = state.topics
+        return from_assignments(corpus, state.topics + 1, self.prior, assignments)
+
+    def _merge(self, state: State) -> State:
+        """One of the pairs of topics that are needed least; the last topic takes the free number."""
+        costs = merging_costs(state)
+        pairs = np.triu_indices(state.topics, 1)
+        order = np.argsort(costs[pairs])
+        chosen = order[min(int(self.rng.exponential(WEAKEST)), len(order) - 1)]
+        stays, goes = pairs[0][chosen], pairs[1][chosen]
+        assignments = state.assignments.copy()
+        assignments[assignments == goes] = stays
+        assignments[assignments == state.topics - 1] = goes
+        return from_assignments(self.corpus, state.topics - 1, self.prior, assignments)
+
+
+def merging_costs(state: State) -> np.ndarray:
+    """float64[T, T]: for each pair of topics about how much more mass there is with two of them than with one, as logs:
+    log p(w, z), plus the entropy of the tokens' choice between the two, minus log p(w, z) with them merged.
+
+    Symmetric prior. On whales, among 100 pairs, its rank correlation with estimates by annealing is 0.99.
+    """
+    document_table, term_table = (
+        gammaln(np.arange(counts.sum(axis=1).max() + 1) + prior) - gammaln(prior)
+        for counts, prior in ((state.document_topic, state.alpha[0]), (state.term_topic, state.eta))
+    )
+    counts = (state.document_topic, state.term_topic, state.topic_total)
+    tokens = (state.documents, state.terms, state.assignments)
+    return _merging_costs(*tokens, *counts, state.alpha[0], state.eta, document_table, term_table)
+
+
+@kernel
+def _merging_costs(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    assignments: np.ndarray,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: float,
+    eta: float,
+    document_table: np.ndarray,
+    term_table: np.ndarray,
+) -> np.ndarray:
+    """table[c] = lG(c + prior) - lG(prior)"""
+    topics, total_eta = len(topic_total), len(term_topic) * eta
+    costs = np.zeros((topics, topics))
+    # log p(w, z) of two topics less that of the two as one
+    for s in range(topics):
+        for t in range(s + 1, topics):
+            cost = math.lgamma(total_eta) + math.lgamma(topic_total[s] + topic_total[t] + total_eta)
+            cost -= math.lgamma(topic_total[s] + total_eta) + math.lgamma(topic_total[t] + total_eta)
+            for d in range(len(document_topic)):
+                a, b = document_topic[d, s], document_topic[d, t]
+                cost += document_table[a] + document_table[b] - document_table[a + b]
+            for v in range(len(term_topic)):
+                a, b = term_topic[v, s], term_topic[v, t]
+                cost += term_table[a] + term_table[b] - term_table[a + b]
+            costs[s, t] = cost
+    # the entropy of each token's choice between its topic and any other
+    for i in range(len(assignments)):
+        d, v, s = documents[i], terms[i], assignments[i]
+        own = (document_topic[d, s] - 1 + alpha) * (term_topic[v, s] - 1 + eta) / (topic_total[s] - 1 + total_eta)
+        for t in range(topics):
+            if t != s:
+                other = (document_topic[d, t] + alpha) * (term_topic[v, t] + eta) / (topic_total[t] + total_eta)
+                both = own + other
+                entropy = math.log(both) - (own * math.log(own) + other * math.log(other)) / both
+                costs[min(s, t), max(s, t)] += entropy
+    return costs

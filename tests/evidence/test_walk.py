@@ -1,0 +1,133 @@
+"""The walk over T that looks for good topics: it changes no expectation, and finds what a single annealing misses."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import oracle
+from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.evidence import reference, walk
+from bayestopics.evidence.compute import evidence
+from bayestopics.evidence.walk import Found, _Trials, go_over, merging_costs
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import Prior, from_assignments
+
+CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)
+PRIOR = Prior(0.3, 0.2)
+SIMULATED = simulate_lda(documents=60, length=60, terms=50, topics=5, alpha=0.1, eta=0.05, rng=np.random.default_rng(1))
+TRUTH = np.asarray(SIMULATED.truth["assignments"])
+SIMULATED_PRIOR = Prior(0.1, 0.05)
+
+
+def trials(seed: int = 0, short: int = 20) -> _Trials:
+    return _Trials(SIMULATED.corpus, SIMULATED_PRIOR, short, np.random.default_rng(seed))
+
+
+def simulated_state(assignments, topics):
+    return from_assignments(SIMULATED.corpus, topics, SIMULATED_PRIOR, assignments)
+
+
+def tiny_estimates(repeats: int = 100) -> dict[int, np.ndarray]:
+    found = evidence(CORPUS, [1, 2, 3], PRIOR, sweeps=5, passes=2, repeats=repeats, seed=5)
+    return dict(zip(found["topics"], map(np.array, found["log_estimates"]), strict=True))
+
+
+def test_estimates_after_a_walk_are_unbiased():
+    logs = tiny_estimates()
+    for topics in (2, 3):
+        oracle.check_unbiased(logs[topics], oracle.enumerate_all(CORPUS, topics, PRIOR).log_evidence)
+
+
+def test_a_fault_is_caught(monkeypatch):
+    """Labellings that are not counted."""
+    monkeypatch.setattr(reference, "log_labellings", lambda path: 0.0)
+    with pytest.raises(AssertionError, match="standard errors off"):
+        oracle.check_unbiased(tiny_estimates()[3], oracle.enumerate_all(CORPUS, 3, PRIOR).log_evidence)
+
+
+def test_merging_costs_are_those_of_the_density():
+    """Every term from `log_joint` alone: the two states, and each token's choice between the two topics."""
+    corpus, rng = oracle.random_corpus(np.random.default_rng(3), 12, 3, 4), np.random.default_rng(4)
+    z = rng.integers(3, size=corpus.token_count)
+    state = from_assignments(corpus, 4, PRIOR, z)  # the last topic is empty
+    costs = merging_costs(state)
+    for s, t in combinations(range(4), 2):
+        expected = log_joint(state) - log_joint(from_assignments(corpus, 4, PRIOR, np.where(z == t, s, z)))
+        for token in np.flatnonzero((z == s) | (z == t)):
+            logs = []
+            for topic in (s, t):
+                moved = z.copy()
+                moved[token] = topic
+                logs.append(log_joint(from_assignments(corpus, 4, PRIOR, moved)))
+            shares = np.exp(logs - np.logaddexp(*logs))
+            expected -= float(np.sum(shares * np.log(shares)))
+        assert costs[s, t] == pytest.approx(expected, abs=1e-9)
+
+
+def test_splits_and_merges_change_one_topic():
+    state = simulated_state(TRUTH, 5)
+    more = trials().neighbour(state, 6)
+    assert more.topics == 6
+    moved = more.assignments != TRUTH
+    assert len(np.unique(TRUTH[moved])) == 1
+    assert np.all(more.assignments[moved] == 5)
+    assert np.all(more.topic_total > 0)
+    less = trials().neighbour(state, 4)
+    assert less.topics == 4
+    together = {tuple(pair) for pair in np.stack([TRUTH, less.assignments], axis=1).tolist()}
+    assert len(together) == 5  # each topic as a whole, two of them to one
+    assert trials().neighbour(state, 2).topics == 2
+    assert np.array_equal(state.assignments, TRUTH)
+
+
+def test_topics_that_are_not_needed_are_merged_first(monkeypatch):
+    """One true topic is in two by chance: merged, they are the truth again."""
+    monkeypatch.setattr(walk, "WEAKEST", 1e-9)  # always the weakest pair
+    rng = np.random.default_rng(6)
+    doubled = np.where((TRUTH == 2) & (rng.random(len(TRUTH)) < 0.5), 5, TRUTH)
+    assert np.array_equal(trials().neighbour(simulated_state(doubled, 6), 5).assignments, TRUTH)
+
+
+def test_a_neighbour_mends_a_poor_one():
+    """T = 5 has got stuck with two of its topics in one; T = 6 has the truth, and one topic more."""
+    rng = np.random.default_rng(7)
+    poor = np.where(TRUTH == 1, 0, TRUTH)
+    poor = np.where((TRUTH == 3) & (rng.random(len(TRUTH)) < 0.5), 1, poor)
+    good = np.where((TRUTH == 2) & (rng.random(len(TRUTH)) < 0.5), 5, TRUTH)
+    found = {5: Found(5, poor), 6: Found(6, good)}
+    before = trials(8).score(simulated_state(poor, 5))
+    after = go_over(SIMULATED.corpus, [5, 6], SIMULATED_PRIOR, 200, 2, found, np.random.default_rng(9))[5].score
+    truth = trials(8).score(simulated_state(TRUTH, 5))
+    assert before < truth - 100
+    assert after > truth - walk.NEAR
+
+
+@pytest.mark.parametrize(
+    ("scores", "taken", "times"),
+    [
+        pytest.param([-100.0, 0.0], False, 1, id="far below: one look"),
+        pytest.param([100.0, 0.0, 100.0, 100.0], True, 3, id="above: three"),
+        pytest.param([10.0, 0.0, -40.0], False, 1, id="a lucky first score is not enough"),
+    ],
+)
+def test_the_better_one_stays(monkeypatch, scores, taken, times):
+    """The scores of the new z, of the best so far, and of the new one again as long as it is near."""
+    given = iter(scores)
+    monkeypatch.setattr(_Trials, "score", lambda self, state: next(given))
+    best = Found(5, TRUTH)
+    trials().compare(best, simulated_state(np.zeros_like(TRUTH), 5))
+    assert next(given, None) is None
+    assert np.array_equal(best.assignments, np.zeros_like(TRUTH)) == taken
+    assert best.times == times
+
+
+def test_a_score_tells_the_mass():
+    """Against enumeration: the mean of the way there and the way back, all of the posterior being about every z."""
+    corpus, prior = CORPUS, Prior(2.0, 2.0)
+    exact = oracle.enumerate_all(corpus, 2, prior).log_evidence
+    here = _Trials(corpus, prior, 100, np.random.default_rng(10))
+    scores = [here.score(from_assignments(corpus, 2, prior, np.zeros(5, np.int32))) for _ in range(50)]
+    error = np.std(scores, ddof=1) / np.sqrt(len(scores))
+    assert abs(np.mean(scores) - exact) < 5.6 * error  # Student t, 49 degrees: 1e-6
+    assert error < 0.05
