@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -198,6 +199,12 @@ def test_evidence_for_people(tiny: Path, capsys: Capture, way: str, word: str) -
     work = ["--topics", "2", "--sweeps", "4", "--repeats", "2", "--workers", "1"]
     main(["evidence", str(tiny), *work, *way.split()])
     assert f" {word}" in capsys.readouterr().out
+
+
+def test_evidence_of_several_names_the_best(tiny: Path, capsys: Capture) -> None:
+    main(["evidence", str(tiny), "--topics", "1-3", "--sweeps", "4", "--passes", "1", "--repeats", "1"])
+    out = capsys.readouterr().out
+    assert re.search(r"the largest is at \d topics; within two standard errors of it: \d, \d\n", out)
 
 
 def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence
+from bayestopics.evidence.estimate import not_excluded
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.search import SHORTEST
 from bayestopics.hyper.several import CHAINS, Several, search_several
@@ -108,9 +109,7 @@ def _doubts(table: pd.DataFrame, best: int) -> list[str]:
     said = []
     if best in (table["topics"].iloc[0], table["topics"].iloc[-1]) and len(table) > 1:
         said.append(f"T={best} is the first or the last that was tried: try more")
-    top = table["log_marginal"].max()
-    errors = table["standard_error"].fillna(np.inf)
-    near = table[(table["log_marginal"] > top - 2 * np.hypot(errors, errors[table["topics"] == best].iloc[0]))]
+    near = table[not_excluded(table["log_marginal"].tolist(), table["standard_error"].tolist())]
     if len(near) > 1:
         said.append(f"within two standard errors of each other: T = {', '.join(map(str, near['topics']))}")
     return said

@@ -14,7 +14,7 @@ import oracle
 from bayestopics.evidence import annealing, smc, tempered
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.compute import evidence
-from bayestopics.evidence.estimate import combine
+from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.harmonic import harmonic, harmonic_mean, log_likelihood_given_beta
 from bayestopics.evidence.replica_exchange import bennett, exchange
 from bayestopics.lda.density import log_joint, log_likelihood
@@ -169,6 +169,16 @@ def test_errors_do_not_lie():
     assert len(wide.warnings) == 2
     assert combine(np.array([1.0])).standard_error is None
     assert harmonic_mean(np.log([1.0, 2.0])) == pytest.approx(np.log(4 / 3))
+
+
+def test_what_errors_do_not_exclude():
+    """Two standard errors of a difference: 2 sqrt(3^2 + 4^2) = 10."""
+    assert not_excluded([0.0, -9.9, -10.1], [3.0, 4.0, 4.0]).tolist() == [True, True, False]
+    assert not_excluded([-1e9, 0.0, -1.0], [None, 0.1, 0.1]).tolist() == [True, True, False]
+    found = evidence(CORPUS, [1, 2, 3], Prior(0.4, 0.3), path="ais", sweeps=10, repeats=3)
+    near = not_excluded(found["log_evidence"], found["standard_error"])
+    assert found["not_excluded"] == [t for t, one in zip([1, 2, 3], near, strict=True) if one]
+    assert found["best"] == 1 + int(np.argmax(found["log_evidence"]))
 
 
 def test_without_a_variance_there_is_no_standard_error():

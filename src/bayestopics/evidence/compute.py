@@ -20,7 +20,7 @@ from bayestopics.evidence import reference
 from bayestopics.evidence.annealing import PILOT_STEPS, anneal, ladder_from, pilot
 from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.evidence.chib import chib
-from bayestopics.evidence.estimate import combine
+from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.harmonic import harmonic
 from bayestopics.evidence.pseudo_marginal import estimate
 from bayestopics.evidence.replica_exchange import exchange
@@ -130,11 +130,14 @@ def evidence(
     if name == "chib" and np.ndim(prior.alpha) == 0:
         doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
         both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
+    values, errors = [one.log_evidence for one in found], [one.standard_error for one in found]
     return {
         "topics": list(topics),
-        "log_evidence": [one.log_evidence for one in found],
+        "best": topics[int(np.argmax(values))],
+        "not_excluded": [t for t, near in zip(topics, not_excluded(values, errors), strict=True) if near],
+        "log_evidence": values,
         **both,
-        "standard_error": [one.standard_error for one in found],
+        "standard_error": errors,
         "log_estimates": [one.log_estimates for one in found],
         "unbiased": name in UNBIASED,
         "seconds": [[made[count, repeat][1] for repeat in range(repeats)] for count in topics],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,3 +50,11 @@ def combine(log_estimates: np.ndarray, *, unbiased: bool = True, has_variance: b
     if (share := weights.max() / weights.sum()) > 0.5 and len(values) > 2:
         doubts.append(f"one repeat of {len(values)} carries {share:.0%} of the weight")
     return Evidence(log_evidence, error, values.tolist(), unbiased, doubts)
+
+
+def not_excluded(log_values: Sequence[float], errors: Sequence[float | None]) -> np.ndarray:
+    """Which are within two standard errors (of the difference) of the largest. An unknown error excludes nothing."""
+    values = np.asarray(log_values, dtype=float)
+    known = np.array([np.inf if error is None or np.isnan(error) else error for error in errors])
+    largest = int(np.argmax(values))
+    return values >= values[largest] - 2 * np.hypot(known, known[largest])

@@ -126,29 +126,39 @@ def evidence_of(record: Record) -> pd.DataFrame:
 
 
 def draw_evidence(records: list[Record], scale: str) -> Figure:
-    """log m(T) of one corpus by every method: all of them, and those that come near the yardstick."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5))
+    """log m(T) of one corpus by every method: all of them, those that come near the yardstick, and its top."""
     found = {method_of(record): evidence_of(record) for record in records}
-    for method, table in found.items():
-        style: dict[str, Any] = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
-        left.errorbar(table.index, table["log_evidence"], table["standard_error"], label=NAMES[method], **style)
-    left.set(title=f"{records[0].run.corpus}: log m(T)", xlabel="number of topics", ylabel="nats")
+    figure, axes = plt.subplots(1, 3 if YARDSTICK in found else 1, figsize=(17, 5), squeeze=False)
+    _draw_methods(axes[0, 0], found)
+    axes[0, 0].set(title=f"{records[0].run.corpus}: log m(T)")
     if YARDSTICK in found:
-        best = found[YARDSTICK]["log_evidence"].max()
-        span = best - found[YARDSTICK]["log_evidence"].min()
-        for method, table in found.items():
-            near = table[table["log_evidence"] > best - 1.2 * span - 10]
-            near = near[near["log_evidence"] < best + 0.2 * span + 10] - [best, 0.0]
-            style = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
-            right.errorbar(near.index, near["log_evidence"], near["standard_error"], **style)
-        right.set(title="the same, near the yardstick, less its largest", xlabel="number of topics", ylabel="nats")
-    for axis in (left, right):
+        values = found[YARDSTICK]["log_evidence"]
+        best, span = values.max(), float(np.ptp(values))
+        less = {method: table - [best, 0.0] for method, table in found.items()}
+        titles = ("the same, near the yardstick, less its largest", "the top of the yardstick")
+        depths = (1.2 * span + 10, 0.05 * span + 10)
+        for axis, title, depth in zip(axes[0, 1:], titles, depths, strict=True):
+            _draw_methods(axis, {m: t[t["log_evidence"].between(-depth, 0.2 * depth)] for m, t in less.items()})
+            axis.set(title=title)
+    for axis in axes[0]:
         _mark(axis, records[0], vertical=True)
+        axis.set(xlabel="number of topics", ylabel="nats")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.legend(*left.get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
+        axis.yaxis.set_major_formatter("{x:,.0f}")
+    top = axes[0, -1]
+    if YARDSTICK in found:  # without the paper's T, which may be far away
+        shown = values.index[values > best - depths[1]]
+        top.set_xlim(shown.min() - 1, shown.max() + 1)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     return figure
+
+
+def _draw_methods(axis: Axes, tables: dict[str, pd.DataFrame]) -> None:
+    for method, table in tables.items():
+        style: dict[str, Any] = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
+        axis.errorbar(table.index, table["log_evidence"], table["standard_error"], label=NAMES[method], **style)
 
 
 def evidence_table(records: list[Record]) -> pd.DataFrame:
