@@ -16,6 +16,7 @@ if "number_of_topics" in config["studies"]:
             f"{RESULTS}/logs/number_of_topics-{{run}}.log",
         wildcard_constraints:
             run="|".join(RUNS["number_of_topics"]) or "none",
+        threads: number_threads
         params:
             study="number_of_topics",
             run=params_of("number_of_topics"),

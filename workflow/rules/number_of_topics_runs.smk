@@ -85,3 +85,8 @@ if "number_of_topics" in config["studies"]:
         named = run.get("sampler", "sparse" if run["kind"] == "topics_evidence" else "single-site")
         samplers = [SAMPLERS[named]] if named in SAMPLERS else []
         return code_hash(f"bayestopics.studies.{run['kind']}", *samplers)
+
+    def number_threads(wildcards):
+        """The yardstick takes longest: at scale paper its repeats run side by side."""
+        run = RUNS["number_of_topics"][wildcards.run]
+        return run["repeats"] if SCALE == "paper" and run.get("path") == "reference" else 1

@@ -13,7 +13,7 @@ from bayestopics.runs.record import Run, describe, read, write
 params = snakemake.params
 with logged(snakemake.log[0]):
     corpus = read_corpus(snakemake.input.corpus) if snakemake.input.corpus else None
-    numba.set_num_threads(snakemake.threads)  # jobs run side by side
+    numba.set_num_threads(min(snakemake.threads, numba.config.NUMBA_NUM_THREADS))  # jobs run side by side
     before = [read(Path(folder)) for folder in snakemake.input.get("before", [])]
     settings = dict(params.run, before=[record.run.identity for record in before]) if before else params.run
     name = snakemake.wildcards.run

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import as_completed
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -147,6 +146,8 @@ def evidence(
 
 Job = tuple[int, int]  # T, number of the repeat
 Done = tuple[float, float]  # log-estimate, seconds
+WALK = "walk"  # in the place of T
+Todo = dict[Any, tuple[Any, ...]]  # key -> function, arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,43 +192,46 @@ def _make(work: Work, job: Job, found: Found | None) -> Done:
 
 
 def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: Checkpoint | None) -> dict[Job, Done]:
-    """Each repeat first goes over all T, if it is to; then come the estimates, the largest T first, for they take
+    """Each repeat goes over all T first, if it is to; then come its estimates, the largest T first, for they take
     longest."""
     made: dict[Any, Any] = (checkpoint.load() if checkpoint else None) or {}
-    walks = range(repeats) if work.name == REFERENCE else range(0)
-    jobs = sorted(((count, repeat) for count in set(work.topics) for repeat in range(repeats)), reverse=True)
-    total = len(walks) * passes + len(jobs)
-    with _runner(work, workers) as run, tqdm(desc="evidence", unit="job", total=total, disable=None) as bar:
+    numbers = sorted(set(work.topics), reverse=True)
 
-        def make(function: Callable, todo: dict[Any, tuple]) -> None:
-            for key, done in run(function, todo):
-                made[key] = done
-                bar.update()
-                if checkpoint and (checkpoint.due() or key == jobs[-1]):
-                    checkpoint.save(made)
+    def ready(repeat: int) -> Todo:
+        """What can be done for a repeat with what is made."""
+        found: dict[int, Found] = {}
+        if work.name == REFERENCE:
+            number, found = made.get((WALK, repeat), (0, {}))
+            if number < passes:
+                return {(WALK, repeat): (_pass, repeat, number, found)}
+        jobs = [(count, repeat) for count in numbers if (count, repeat) not in made]
+        return {job: (_make, job, found.get(job[0])) for job in jobs}
 
-        for number in range(passes):
-            before = {("walk", repeat): made.get(("walk", repeat), (0, {})) for repeat in walks}
-            make(_pass, {key: (key[1], *state) for key, state in before.items() if state[0] == number})
-        found = {job: made["walk", job[1]][1][job[0]] if walks else None for job in jobs}
-        make(_make, {job: (job, found[job]) for job in jobs if job not in made})
+    todo = {key: call for repeat in range(repeats) for key, call in ready(repeat).items()}
+    walks = work.name == REFERENCE
+    with tqdm(desc="evidence", unit="job", total=repeats * (len(numbers) + passes * walks), disable=None) as bar:
+        for key, done in _each(work, todo, workers):
+            made[key] = done
+            if key[0] == WALK:
+                todo.update(ready(key[1]))
+            bar.update()
+            if checkpoint and (checkpoint.due() or len(made) == repeats * (len(numbers) + walks)):
+                checkpoint.save(made)
     return made
 
 
-Run = Callable[[Callable, dict[Any, tuple]], Iterator[tuple[Any, Any]]]
-
-
-@contextmanager
-def _runner(work: Work, workers: int) -> Iterator[Run]:
-    """Gives `run`, which calls a function with the work and each of the given arguments, here or in processes."""
+def _each(work: Work, todo: Todo, workers: int) -> Iterator[tuple[Any, Any]]:
+    """(key, result) of each call, as they come. Calls leave `todo` when they start, and may be added meanwhile."""
     if workers == 1:
-        yield lambda function, todo: ((key, function(work, *given)) for key, given in todo.items())
+        while todo:
+            key = next(iter(todo))
+            function, *given = todo.pop(key)
+            yield key, function(work, *given)
         return
     with processes.pool(workers, work) as submit:
-
-        def run(function: Callable, todo: dict[Any, tuple]) -> Iterator[tuple[Any, Any]]:
-            futures = {submit(function, *given): key for key, given in todo.items()}
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-
-        yield run
+        running: dict[Future, Any] = {}
+        while todo or running:
+            running.update({submit(function, *given): key for key, (function, *given) in todo.items()})
+            todo.clear()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                yield running.pop(future), future.result()

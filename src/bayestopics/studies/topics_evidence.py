@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pandas as pd
 
@@ -25,6 +26,7 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
         path=params.get("path", "reference"),
         **{key: params[key] for key in ("sweeps", "passes", "repeats") if key in params},
         seed=int(run.generator().integers(2**31)),
+        workers=numba.get_num_threads(),
         checkpoint=checkpoint,
     )
     keys = ["topics", "log_evidence", "standard_error"]
