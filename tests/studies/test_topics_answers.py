@@ -9,6 +9,7 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.figures import topics as figures
 from bayestopics.lda.state import Prior
+from bayestopics.processes import using_threads
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, same_bits
 from bayestopics.studies import (
@@ -49,6 +50,13 @@ KINDS = {
     "ladder": (topics_ladder, LADDER),
     "distances": (topics_distances, DISTANCES),
 }
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """And so no worker processes."""
+    with using_threads(1):
+        yield
 
 
 @pytest.fixture(scope="module")

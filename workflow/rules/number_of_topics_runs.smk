@@ -87,6 +87,6 @@ if "number_of_topics" in config["studies"]:
         return code_hash(f"bayestopics.studies.{run['kind']}", *samplers)
 
     def number_threads(wildcards):
-        """The yardstick takes longest: at scale paper its repeats run side by side."""
+        """The yardstick takes longest: its repeats run side by side."""
         run = RUNS["number_of_topics"][wildcards.run]
-        return run["repeats"] if SCALE == "paper" and run.get("path") == "reference" else 1
+        return run["repeats"] if run.get("path") == "reference" else 1
