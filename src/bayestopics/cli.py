@@ -309,10 +309,10 @@ def _show_evidence(result: Result) -> str:
     lines = ["topics   log evidence   standard error"]
     for topics, value, error in zip(result["topics"], result["log_evidence"], result["standard_error"], strict=True):
         lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
-    if len(result["topics"]) > 1 and "best" in result:
+    if len(set(result["topics"])) > 1 and "best" in result:
         others = [str(topics) for topics in result["not_excluded"] if topics != result["best"]]
-        told = f"; within two standard errors of it: {', '.join(others)}" if others else ", beyond two standard errors"
-        lines += ["", f"the largest is at {result['best']} topics{told}"]
+        told = f"the errors do not exclude {', '.join(others)}" if others else "its errors exclude the others"
+        lines += ["", f"the largest is at {result['best']} topics; {told}"]
     if "one_labelling" in result:
         lines += ["", "for chains that keep to one labelling of their topics:"]
         lines += [f"{t:6}  {value:13.2f}" for t, value in zip(result["topics"], result["one_labelling"], strict=True)]

@@ -74,7 +74,7 @@ def select(
         rng = generator(seed, f"select/{number}")
         chain = full_bayes(corpus, number, sweeps=sweeps, burn_in=sweeps, rng=rng)
         alpha, eta = chain.mode.tolist()
-        work = {"sweeps": steps, "repeats": repeats, "seed": seed, "workers": workers}
+        work = {"sweeps": steps, "passes": 1, "repeats": repeats, "seed": seed, "workers": workers}
         found = evidence(corpus, [number], Prior(alpha, eta), method="annealing", **work)  # type: ignore[arg-type]
         value, error = found["log_evidence"][0], found["standard_error"][0]
         rows.append(

@@ -107,15 +107,15 @@ def evidence(
     `sweeps` is the length of one repeat: steps of the ladder for reference (as many come before, from the prior, to
     find topics), ais and smc (for smc divided among its particles), sweeps of every replica for replica-exchange, kept
     sweeps for chib (a pilot of a third comes first) and the harmonic means (a burn-in of half comes first), m for
-    pseudo-marginal. For reference each repeat makes `passes` over all T to find good topics (`walk`). `workers`
-    processes share the repeats; the results are the same bits for any number of them. The caller removes the
-    checkpoint.
+    pseudo-marginal. For reference each repeat makes `passes` over all T to find good topics (`walk`), so that what it
+    gives for one T depends on the others. `workers` processes share the repeats; the results are the same bits for any
+    number of them. The caller removes the checkpoint.
     """
     if method not in METHODS or path not in PATHS:
         raise InputError(f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {method}, {path}")
-    if min(sweeps, passes, repeats, workers) < 1:
+    if min(len(topics), sweeps, passes, repeats, workers) < 1:
         sizes = f"{sweeps} sweeps, {passes} passes, {repeats} repeats and {workers} workers"
-        raise InputError(f"nothing to do with {sizes}")
+        raise InputError(f"nothing to do with {len(topics)} numbers of topics, {sizes}")
     for count in topics:
         prior.alpha_vector(count)
     name = path if method == "annealing" else method
@@ -130,10 +130,11 @@ def evidence(
         doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
         both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     values, errors = [one.log_evidence for one in found], [one.standard_error for one in found]
+    near = not_excluded(values, errors)
     return {
         "topics": list(topics),
         "best": topics[int(np.argmax(values))],
-        "not_excluded": [t for t, near in zip(topics, not_excluded(values, errors), strict=True) if near],
+        "not_excluded": list(dict.fromkeys(t for t, one in zip(topics, near, strict=True) if one)),
         "log_evidence": values,
         **both,
         "standard_error": errors,
@@ -152,7 +153,7 @@ Todo = dict[Any, tuple[Any, ...]]  # key -> function, arguments
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that an estimate depends on, but T and its number."""
+    """All that an estimate depends on, but T, its number and the passes before it."""
 
     name: str
     corpus: Corpus
@@ -209,7 +210,10 @@ def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: C
 
     todo = {key: call for repeat in range(repeats) for key, call in ready(repeat).items()}
     walks = work.name == REFERENCE
-    with tqdm(desc="evidence", unit="job", total=repeats * (len(numbers) + passes * walks), disable=None) as bar:
+    total = repeats * (len(numbers) + passes * walks)
+    before = sum(done[0] if key[0] == WALK else 1 for key, done in made.items())
+    workers = min(workers, repeats * len(numbers))
+    with tqdm(desc="evidence", unit="job", total=total, initial=before, disable=None) as bar:
         for key, done in _each(work, todo, workers):
             made[key] = done
             if key[0] == WALK:

@@ -41,8 +41,9 @@ MINIMUM = 20  # sweeps of any part of an estimate
 def estimate(
     corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator, found: State | None = None
 ) -> float:
-    """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior, or are given; half as many of
-    the sampler follow, the reference is made in the other half, and `steps` sweeps lead from it to the posterior."""
+    """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior, or are given (and changed); half
+    as many of the sampler follow, the reference is made in the other half, and `steps` sweeps lead from it to the
+    posterior."""
     reference, ladder = _prepare(corpus, found or find_topics(corpus, topics, prior, steps, rng), prior, steps, rng)
     path, log_share = start(corpus, topics, prior, reference, rng)
     return -math.inf if path is None else log_share + anneal(path, ladder, rng)

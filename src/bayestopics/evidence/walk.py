@@ -31,9 +31,9 @@ from bayestopics.lda.state import Prior, State, from_assignments
 MELTED = (0.75, 0.95)  # b: on whales below, most is lost; above, nothing moves
 SHORT = (20, 100)  # sweeps of a part of a trial, at least and at most
 SHARE = 10  # of an estimate's steps that such a part takes, if that is between
-NEAR = 15.0  # nats: the error of a score on whales. Scores that are nearer are taken again,
-TIMES = 3  # so often
-WEAKEST = 1.5  # the mean rank, from 0, of the pair that is merged
+NEAR = 15.0  # nats: the error of a score on whales
+TIMES = 3  # scores of one z at most
+WEAKEST = 1.5  # the rank of the pair that is merged is the whole part of an exponential with this mean
 
 
 @dataclass
@@ -87,7 +87,7 @@ class _Trials:
         return from_assignments(self.corpus, found.topics, self.prior, found.assignments)
 
     def compare(self, best: Found, state: State) -> None:
-        """Takes this z for the best one if its score is higher, both being sure enough of theirs."""
+        """Takes this z for the best one if its score is higher. One that is near, or above, is looked at more often."""
         other = Found(best.topics, state.assignments)
         self._again(other)
         if best.times < TIMES:
@@ -105,20 +105,28 @@ class _Trials:
         one.assignments = state.assignments
 
     def score(self, state: State) -> float:
-        """log of the posterior's mass about a z, but for a constant. The state is changed.
+        """log of the posterior's mass about a z, times the number of its labellings. The state is changed.
 
         Work that is lost on a short way to the posterior is lost on the way back too: the mean of both is much nearer
         than either.
         """
+        return sum(self.ways(state)) / 2
+
+    def ways(self, state: State) -> tuple[float, float]:
+        """The log mass from below and from above, by annealing from a reference and back from this z."""
         made = reference.fit(self.corpus, state, self.short, self.rng)
         path, log_share = reference.start(self.corpus, state.topics, self.prior, made, self.rng)
         if path is None:
-            return -math.inf
+            return -math.inf, -math.inf
         pilot = reference.Path(path.state.copy(), made)
         ladder = reference.pilot_ladder(pilot, self.short, self.rng, max(SHORT[0], self.short // 5))
         forward = reference.anneal(path, ladder, self.rng)
-        backward = reference.anneal_backward(reference.Path(state.copy(), made), ladder, self.rng)
-        return log_share + (forward + backward) / 2
+        for _ in range(self.short // 2):  # away from what the reference was fitted to
+            single_site.sweep(state, self.rng)
+        renamed = made.names(state.assignments)[state.assignments] if made.symmetric else state.assignments
+        end = from_assignments(self.corpus, state.topics, self.prior, renamed)
+        backward = reference.anneal_backward(reference.Path(end, made), ladder, self.rng)
+        return log_share + forward, log_share + backward
 
     def melt(self, state: State) -> State:
         """A new state: heated a little, then cooled."""
