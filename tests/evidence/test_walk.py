@@ -17,7 +17,7 @@ CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)
 PRIOR = Prior(0.3, 0.2)
 MILD = Prior(1.0, 1.0)  # estimates scatter little, so that a small bias shows
 SIMULATED = simulate_lda(
-    documents=40, length=300, terms=50, topics=5, alpha=0.05, eta=0.02, rng=np.random.default_rng(1)
+    documents=40, length=600, terms=50, topics=5, alpha=0.05, eta=0.02, rng=np.random.default_rng(1)
 )
 TRUTH = np.asarray(SIMULATED.truth["assignments"])
 SIMULATED_PRIOR = Prior(0.05, 0.02)
