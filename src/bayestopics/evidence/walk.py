@@ -62,9 +62,8 @@ def go_over(
     """
     trials = _Trials(corpus, prior, min(max(SHORT[0], steps // SHARE), SHORT[1]), rng)
     order = sorted(set(topics), reverse=number % 2 == 0)
-    for before, many in tqdm(
-        zip([None, *order], order, strict=False), desc="looking for topics", unit="T", disable=None, leave=False
-    ):
+    bar = {"desc": "looking for topics", "unit": "T", "total": len(order), "disable": None, "leave": False}
+    for before, many in tqdm(zip([None, *order], order, strict=False), **bar):
         start = time.perf_counter()
         if number == 0:
             found[many] = Found(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)
