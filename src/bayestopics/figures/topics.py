@@ -136,7 +136,8 @@ def draw_evidence(records: list[Record], scale: str) -> Figure:
         best, span = values.max(), float(np.ptp(values))
         less = {method: table - [best, 0.0] for method, table in found.items()}
         titles = ("the same, near the yardstick, less its largest", "the top of the yardstick")
-        depths = (1.2 * span + 10, 0.05 * span + 10)
+        fifth = best - values.nlargest(5).min()  # so many T at least
+        depths = (1.2 * span + 10, max(0.05 * span, fifth) + 10)
         for axis, title, depth in zip(axes[0, 1:], titles, depths, strict=True):
             _draw_methods(axis, {m: t[t["log_evidence"].between(-depth, 0.2 * depth)] for m, t in less.items()})
             axis.set(title=title)
