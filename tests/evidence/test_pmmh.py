@@ -28,7 +28,7 @@ import oracle
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.evidence import pmmh as module
-from bayestopics.evidence.pmmh import Chain, Made, TopicPosterior, pmmh
+from bayestopics.evidence.pmmh import Chain, Made, TopicPosterior, Wanted, given_by, pmmh
 from bayestopics.evidence.pseudo_marginal import Estimates, Joint
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda import sampler
@@ -136,7 +136,7 @@ def noise(key: tuple[int, int, int], sd: float = 1.0) -> Made:
 
 def run(make: Callable[[Any], Made], monkeypatch: pytest.MonkeyPatch, **options: Any) -> TopicPosterior:
     """A chain on these estimates."""
-    monkeypatch.setattr(module, "_make", lambda estimates, keep, keys: [make(key) for key in keys])
+    monkeypatch.setattr(module, "_make", lambda wanted, keys: [make(key) for key in keys])
     defaults: dict[str, Any] = {"topics": RANGE, "starts": [2], "iterations": 10_000}
     return pmmh(tiny(), PRIOR, **defaults | options)
 
@@ -290,6 +290,32 @@ def test_estimates_made_together_change_no_bit(workers: int, monkeypatch: pytest
     check_same(pmmh(small(), PRIOR, **LONG, pilot_sweeps=5, observer=Seen(), workers=workers), expected)
 
 
+@pytest.mark.parametrize("sampler", ["single-site", "sparse"])
+def test_a_chain_takes_its_estimates_from_one_with_more_inner_sweeps(sampler: str) -> None:
+    """To the bit what it does on its own, and nearly nothing is left to be made."""
+    options = {"topics": RANGE, "starts": [2], "iterations": 100, "seed": 7, "sampler": sampler}
+    longer = pmmh(small(), PRIOR, inner=6, shorter=[1, 4], **options)
+    assert (longer.trace["proposed"] == 2).sum() > 10  # the start's own number is put right
+    for inner in (1, 4):
+        alone = pmmh(small(), PRIOR, inner=inner, **options)
+        given = given_by(longer.trace, 2, inner)
+        taken = pmmh(small(), PRIOR, inner=inner, given=given, **options)
+        assert_array_equal(taken.trace, alone.trace)
+        assert_array_equal(taken.fresh_log_estimates, alone.fresh_log_estimates)
+        assert len(given) == 100
+        fresh = len(alone.fresh_log_estimates)
+        assert taken.volatile["estimates"] - fresh < (alone.volatile["estimates"] - fresh) / 2
+        wrong = {(chain, topics, number + 1): value for (chain, topics, number), value in given.items()}
+        assert not pmmh(small(), PRIOR, inner=inner, given=wrong, **options).trace.equals(alone.trace)
+
+
+def test_what_cannot_be_shared_is_refused() -> None:
+    with pytest.raises(InputError, match=r"does not begin with \[3\]"):
+        pmmh(small(), PRIOR, topics=RANGE, starts=[2], inner=2, shorter=[3])
+    with pytest.raises(InputError, match="no assignments"):
+        pmmh(small(), PRIOR, topics=RANGE, starts=[2], given={}, observer=Seen())
+
+
 class Rounds(module._Here):
     """Two workers that finish at the same time, without the workers: counts the rounds."""
 
@@ -317,7 +343,7 @@ def test_what_is_made_ahead_is_used(sd: float, monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_made_together_is_used(sd: float, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = []
 
-    def make(estimates: Estimates, keep: bool, keys: list[Any]) -> list[Made]:
+    def make(wanted: Wanted, keys: list[Any]) -> list[Made]:
         groups.append(keys)
         return [noise(key, sd) for key in keys]
 

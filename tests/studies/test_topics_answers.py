@@ -88,6 +88,34 @@ def test_a_killed_run_goes_on_with_the_same_bits(kind, corpus, tmp_path):
     assert same_bits(whole, module.compute(one, corpus, Checkpoint(tmp_path / "pieces", one)))
 
 
+def test_chains_that_share_estimates_are_what_they_are_alone(corpus, tmp_path):
+    longer, alone = (run("pmmh", **WALK | more) for more in ({"inner": 4, "shorter": [2]}, {}))
+    before = topics_pmmh.compute(longer, corpus, Checkpoint(tmp_path, longer))
+    other = run("pmmh", name="another", **WALK, before=["longer"])
+    found = topics_pmmh.compute(other, corpus, Checkpoint(tmp_path, other), [before])
+    expected = topics_pmmh.compute(alone, corpus, Checkpoint(tmp_path, alone))  # by its name it has the longer's seed
+    for name in ("trace", "proposals", "posterior"):
+        pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
+    assert not before.trace.equals(found.trace)
+    assert "log_estimate_proposed_m2" in before.tables["proposals"]
+
+
+def test_both_harmonic_means_come_from_one_chain(corpus, tmp_path):
+    work = {"topics": [3, 1, 2], "sweeps": 10, "repeats": 2}
+    z, psi = (run("evidence", method=f"harmonic-{kind}", **work) for kind in ("z", "psi"))
+    before = topics_evidence.compute(z, corpus, Checkpoint(tmp_path, z))
+    other = run("evidence", name="another", method="harmonic-psi", **work)
+    found = topics_evidence.compute(other, corpus, Checkpoint(tmp_path, other), [before])
+    expected = topics_evidence.compute(psi, corpus, Checkpoint(tmp_path, psi))  # by its name it has the other's seed
+    for name in ("evidence", "estimates"):
+        pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
+    assert found.warnings == expected.warnings
+    assert list(found.tables["evidence"]["topics"]) == [3, 1, 2]
+    pd.testing.assert_frame_equal(expected.tables["other"], before.tables["estimates"])
+    assert not before.tables["estimates"].equals(found.tables["estimates"])
+    assert found.volatile["sampling_seconds"] == before.volatile["sampling_seconds"]
+
+
 def test_pages_are_made_from_the_records(corpus, tmp_path):
     records = {
         kind: m.compute(one := run(kind, **p), corpus, Checkpoint(tmp_path, one)) for kind, (m, p) in KINDS.items()
@@ -192,8 +220,8 @@ def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sa
     half = trace["topics"][len(topics) // 2 :]
     shares = half.value_counts(normalize=True).rename_axis("topics").reset_index(name="probability")
     metrics = {"mode": int(half.mode()[0]), "last_topics": topics[-1], "running_mean": trace["topics"].mean()}
-    metrics |= {"log_estimate_sd": 100.0, "acceptance_rate": 0.0}
-    params = {"corpus": corpus, "sampler": sampler, "start": start, "inner": inner}
+    metrics |= {"log_estimate_sd": 100.0, "acceptance_rate": 0.0, "probability_of_mode": shares["probability"].max()}
+    params = {"corpus": corpus, "sampler": sampler, "start": start, "inner": inner, "iterations": len(topics)}
     one = run("pmmh", name=f"{corpus}-{sampler}-{inner}-{start}", **params)
     volatile = {"cpu_seconds": 10.0, "resumed": 0}
     return Record(one, metrics, tables={"trace": trace, "posterior": shares}, volatile=volatile)
@@ -309,12 +337,21 @@ def test_hours_are_those_of_the_same_work():
     table = topics_times.hours([chain, walk("whales", 10 * [5], start=5)])
     assert list(table["work"]) == ["m = 50, 5,000 steps"]
     assert table["hours"][0] == pytest.approx(1.0 * 10 * 5000 / 3600)
+    chain.run.params.update(inner=100, shorter=[50])  # one chain has made the estimates of both
+    table = topics_times.hours([chain, walk("lda-20-short", 10 * [20])])
+    assert list(table["work"]) == ["m = 50, 5,000 steps", "m = 100, 5,000 steps"]
+    assert table["hours"].to_numpy() == pytest.approx(np.array([0.5, 1.0]) * 10 * 5000 / 3600)
+    chain.run.params["before"] = ["another"]
+    assert topics_times.hours([chain]).empty
+    del chain.run.params["before"]
     chain.volatile["resumed"] = 1  # its seconds are of a part
     assert topics_times.hours([chain]).empty
     chib = evidences("lda-20", "chib", {3: 0.0, 60: 0.0})
     chib.run.params["sweeps"] = 100
     chib.tables["timing"] = pd.DataFrame({"topics": [3, 60], "seconds": [1.0, 3.0]})
     assert topics_times.hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 10 / 3600)
+    chib.run.params["method"] = "harmonic-z"  # 100 sweeps are kept, 50 come before
+    assert topics_times.hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 3500 / 150 / 3600)
     one = run("score", name="whales-leave-one-out", corpus="whales", sweeps=150, burn_in=50)
     timing, left_out = pd.DataFrame({"topics": [2, 20], "seconds": 10.0}), pd.DataFrame({"document": [0, 1, 2]})
     score = Record(one, {}, tables={"timing": timing, "documents": left_out})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,10 +38,9 @@ def keep(folder: Path) -> pd.DataFrame:
 def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
     (tmp_path / "config").symlink_to(ROOT / "config")
     paper = tmp_path / "results" / "paper"
-    for place in ("blocking/records/old.json", "number_of_topics/records/old.json"):
-        path = paper / "kept" / place
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
+    for name in ("blocking", "number_of_topics"):
+        write(walk(99, [5]), paper / "kept" / name / "records" / "old")
+        (paper / "kept" / name / "records" / "old" / "trace.parquet").unlink()
     old = [["B1", "", "", "", "nine", "", "paper", "partly", ""], ["T3", "", "", "", "old", "", "paper", "partly", ""]]
     pd.DataFrame(old, columns=COLUMNS).to_csv(paper / "kept" / "claims.csv", index=False)
 
@@ -51,12 +52,26 @@ def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
     assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")  # anew
     assert claims["verdict"]["T1"] == "not answered: not run at this scale: lda-20"
     records = paper / "kept" / "number_of_topics" / "records"
-    assert {path.name for path in records.iterdir()} == {"old.json", "lda-20-from200.json"}
-    volatile = json.loads((records / "lda-20-from200.json").read_text(encoding="utf-8"))["volatile"]
+    assert {path.name for path in records.iterdir()} == {"old", "lda-20-from200"}
+    volatile = json.loads((records / "lda-20-from200" / "run.json").read_text(encoding="utf-8"))["volatile"]
     assert volatile["platform"] == "Linux"
     assert (records.parent / "walks.png").exists()
+
+    shutil.rmtree(study / "lda-20-from200")  # another machine: claims are of what it has and of what is kept
+    noise = np.random.default_rng(0).random(20_000)
+    large = {"trace": pd.DataFrame({"topics": [5]}), "noise": pd.DataFrame({"x": noise})}
+    write(dataclasses.replace(walk(60, [31]), tables=large), study / "lda-20-from60")
+    claims = keep(tmp_path)
+    assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")
+    assert {path.name for path in (records / "lda-20-from60").iterdir()} == {"run.json", "trace.parquet"}
+    shutil.rmtree(study / "lda-20-from60")
+    (records / "lda-20-from200" / "trace.parquet").unlink()
+    assert keep(tmp_path)["ours"]["T3"].startswith("T = 30 after 170 steps")  # the answer that was kept
+    (paper / "kept" / "claims.csv").unlink()
+    reason = "not answered: not run at this scale: trace of a record that is kept"
+    assert keep(tmp_path)["verdict"]["T3"] == reason
 
     (study / "published.json").write_text(json.dumps([]))  # run to its end, of which this record is no part
     keep(tmp_path)
     assert not records.exists()
-    assert (paper / "kept" / "blocking" / "records" / "old.json").exists()
+    assert (paper / "kept" / "blocking" / "records" / "old" / "run.json").exists()

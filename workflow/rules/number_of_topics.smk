@@ -10,6 +10,7 @@ if "number_of_topics" in config["studies"]:
     rule number_of_topics_run:
         input:
             corpus=corpus_of("number_of_topics"),
+            before=number_before,
         output:
             record=directory(f"{RESULTS}/number_of_topics/{{run}}"),
         log:

@@ -13,11 +13,15 @@ if "number_of_topics" in config["studies"]:
                 )
 
     def walks(part):
+        """Chains from one start that differ by m share estimates: that of the largest m makes them."""
         for entry in NUMBER[part]:
+            rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
             for start in entry["starts"]:
-                for inner in entry["inner"]:
-                    rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
-                    yield f"pmmh-{entry['sampler']}-m{inner}-from{start}", {**rest, "start": start, "inner": inner}
+                *smaller, largest = sorted(entry["inner"])
+                for inner in (*smaller, largest):
+                    shared = {"shorter": smaller} if smaller and inner == largest else {}
+                    name = f"pmmh-{entry['sampler']}-m{inner}-from{start}"
+                    yield name, {**rest, "start": start, "inner": inner, **shared}
 
     def evidences():
         for entry in NUMBER["evidence"]:
@@ -78,6 +82,21 @@ if "number_of_topics" in config["studies"]:
             f"{RESULTS}/number_of_topics/{name}"
             for name, run in RUNS["number_of_topics"].items()
             if run["kind"] in kinds and corpus in (None, run["corpus"])
+        ]
+
+    def number_before(wildcards):
+        """The record that a run builds on: estimates with more inner sweeps, or the other harmonic mean."""
+        run = RUNS["number_of_topics"][wildcards.run]
+        keys = ("kind", "corpus", "sampler", "start", "least", "most", "topics", "sweeps", "repeats")
+        alike = {key: run[key] for key in keys if key in run}
+        return [
+            f"{RESULTS}/number_of_topics/{name}"
+            for name, other in RUNS["number_of_topics"].items()
+            if alike.items() <= other.items()
+            and (
+                run.get("inner") in other.get("shorter", ())
+                or (run.get("method"), other.get("method")) == ("harmonic-psi", "harmonic-z")
+            )
         ]
 
     def number_code(wildcards):

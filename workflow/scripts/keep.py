@@ -1,8 +1,8 @@
 """`make keep`: copy the small results of the scale paper to results/paper/kept, which is in git.
 
-Figures, tables and the claims, and of every run record its run.json (a record's name becomes a file's name). A study
-that was run to its end, and so published, takes the place of what was kept of it. Of one that was not, the records that
-are there are added, and the claims that they answer: a night's work may take several machines.
+Figures, tables and the claims, and of every run record its run.json and its small tables. A study that was run to its
+end, and so published, takes the place of what was kept of it. Of one that was not, the records that are there are
+added, and the claims that they answer together with those kept before: a night's work may take several machines.
 """
 
 import json
@@ -13,14 +13,23 @@ import pandas as pd
 import yaml
 from PIL import Image
 
-from bayestopics.claims import markdown, merged, table
+from bayestopics.claims import MissingRecords, markdown, merged, table
 from bayestopics.corpus.registry import Registry
 from bayestopics.files import replacing
 from bayestopics.runs.record import read
 
 PAPER = Path("results/paper")
 LARGEST = 400_000  # bytes
+SMALL = 60_000  # bytes of a table that is kept with its record
 COLOURS = 256  # of a kept figure: with fewer, lines that cross bands lose their colour
+
+
+class Kept(dict):
+    """Tables or arrays of a kept record. Where one was not kept, a claim has no answer."""
+
+    def __missing__(self, name: str) -> None:
+        raise MissingRecords([f"{name} of a record that is kept"])
+
 
 current = {path.parent.name: json.loads(path.read_text()) for path in PAPER.glob("*/published.json")}
 records: dict = {}
@@ -37,8 +46,13 @@ with replacing(PAPER / "kept") as kept:
             record, published = read(source.parent), current.get(place.parts[0])
             if published is not None and record.key not in published:
                 continue  # left over from other settings
-            records.setdefault(place.parts[0], {})[source.parent.name] = record
-            target = kept / place.parts[0] / "records" / f"{source.parent.name}.json"
+            folder = kept / place.parts[0] / "records" / source.parent.name
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            for path in source.parent.glob("*.parquet"):
+                if path.stat().st_size <= SMALL:
+                    shutil.copyfile(path, folder / path.name)
+            target = folder / source.name
         elif source.suffix in (".png", ".csv", ".md") and len(place.parts) <= 2:
             target = kept / place
         else:
@@ -55,6 +69,10 @@ with replacing(PAPER / "kept") as kept:
             content["volatile"]["platform"] = content["volatile"]["platform"].partition("-")[0]
             target.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     if not (PAPER / "claims.csv").exists():  # not everything was run
+        for path in kept.glob("*/records/*/run.json"):
+            record = read(path.parent)
+            record.tables, record.arrays = Kept(record.tables), Kept(record.arrays)
+            records.setdefault(path.parts[-4], {})[path.parts[-2]] = record
         listed = yaml.safe_load(Path("config/claims.yaml").read_text(encoding="utf-8"))
         claims = table(listed, records, Registry().entries, "paper", ())
         if (kept / "claims.csv").exists():

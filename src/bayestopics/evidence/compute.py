@@ -35,7 +35,10 @@ METHODS = ("annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi")
 REFERENCE = "reference"
 PATHS = (REFERENCE, "ais", "replica-exchange", "smc")
 
-One = Callable[[Corpus, int, Prior, int, np.random.Generator], float]  # corpus, topics, prior, sweeps, rng
+HARMONIC = ("harmonic-z", "harmonic-psi")  # both come from one chain
+
+# corpus, topics, prior, sweeps, rng; returns a log-estimate, or both of HARMONIC
+One = Callable[[Corpus, int, Prior, int, np.random.Generator], Any]
 
 
 def _ais(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
@@ -57,12 +60,8 @@ def _ladder(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.rando
     return ladder_from(*pilot(corpus, topics, prior, rng, min(PILOT_STEPS, max(20, steps))), steps)
 
 
-def _harmonic_z(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    return harmonic(corpus, topics, prior, sweeps=sweeps, burn_in=sweeps // 2, rng=rng)[0]
-
-
-def _harmonic_psi(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    return harmonic(corpus, topics, prior, sweeps=sweeps, burn_in=sweeps // 2, rng=rng)[1]
+def _harmonic(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> tuple[float, float]:
+    return harmonic(corpus, topics, prior, sweeps=sweeps, burn_in=sweeps // 2, rng=rng)
 
 
 def _chib(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
@@ -79,8 +78,7 @@ ESTIMATORS: dict[str, One] = {
     "replica-exchange": _exchange,
     "smc": _smc,
     "pseudo-marginal": _pseudo_marginal,
-    "harmonic-z": _harmonic_z,
-    "harmonic-psi": _harmonic_psi,
+    **dict.fromkeys(HARMONIC, _harmonic),
     "chib": _chib,
 }
 UNBIASED = (REFERENCE, "ais", "smc", "pseudo-marginal")
@@ -109,7 +107,7 @@ def evidence(
     sweeps for chib (a pilot of a third comes first) and the harmonic means (a burn-in of half comes first), m for
     pseudo-marginal. For reference each repeat makes `passes` over all T to find good topics (`walk`), so that what it
     gives for one T depends on the others. `workers` processes share the repeats; the results are the same bits for any
-    number of them. The caller removes the checkpoint.
+    number of them. A harmonic mean comes with the other one `from_the_same_chains`. The caller removes the checkpoint.
     """
     if method not in METHODS or path not in PATHS:
         raise InputError(f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {method}, {path}")
@@ -119,9 +117,21 @@ def evidence(
     for count in topics:
         prior.alpha_vector(count)
     name = path if method == "annealing" else method
-    made = _make_all(Work(name, corpus, prior, topics, sweeps, seed), passes, repeats, workers, checkpoint)
+    work = Work(name, corpus, prior, topics, sweeps, seed)
+    made = _make_all(work, passes, repeats, workers, checkpoint)
+    logs, seconds = ([[made[t, repeat][part] for repeat in range(repeats)] for t in topics] for part in range(2))
+    if name not in HARMONIC:
+        return summary(name, prior, topics, logs, seconds)
+    both = dict(zip(HARMONIC, np.moveaxis(np.array(logs), -1, 0).tolist(), strict=True))
+    return summary(name, prior, topics, both.pop(name), seconds) | {"from_the_same_chains": both}
+
+
+def summary(
+    name: str, prior: Prior, topics: Sequence[int], log_estimates: list[list[float]], seconds: list[list[float]]
+) -> dict[str, Any]:
+    """What the repeats of a method say, by T: log m(T), its error, and what to doubt."""
     about = {"unbiased": name in UNBIASED, "has_variance": name not in NO_VARIANCE}
-    found = [combine(np.array([made[count, repeat][0] for repeat in range(repeats)]), **about) for count in topics]
+    found = [combine(np.array(logs), **about) for logs in log_estimates]
     doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if name in NOT_TO_BE_TRUSTED:
         doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
@@ -140,13 +150,13 @@ def evidence(
         "standard_error": errors,
         "log_estimates": [one.log_estimates for one in found],
         "unbiased": name in UNBIASED,
-        "seconds": [[made[count, repeat][1] for repeat in range(repeats)] for count in topics],
+        "seconds": seconds,
         "warnings": doubts,
     }
 
 
 Job = tuple[int, int]  # T, number of the repeat
-Done = tuple[float, float]  # log-estimate, seconds
+Done = tuple[Any, float]  # log-estimate, or both of HARMONIC; seconds
 WALK = "walk"  # in the place of T
 Todo = dict[Any, tuple[Any, ...]]  # key -> function, arguments
 
@@ -184,7 +194,8 @@ def _pass(work: Work, repeat: int, number: int, found: dict[int, Found]) -> tupl
 def _make(work: Work, job: Job, found: Found | None) -> Done:
     warm(work.name)
     topics, repeat = job
-    rng, start = generator(work.seed, f"evidence/{work.name}/{topics}/{repeat}"), time.perf_counter()
+    chains = "harmonic" if work.name in HARMONIC else work.name
+    rng, start = generator(work.seed, f"evidence/{chains}/{topics}/{repeat}"), time.perf_counter()
     given = (work.corpus, topics, work.prior)
     if found is None:
         return ESTIMATORS[work.name](*given, work.sweeps, rng), time.perf_counter() - start

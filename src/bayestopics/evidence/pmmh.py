@@ -6,7 +6,8 @@ sweeps, and so does that of (T, z).
 
 The estimates know nothing of the chain, so they can be made ahead: the k-th estimate for T in a chain has a generator
 of its own, each is used once, and one that was made in vain waits for the next visit to its T. What the chain does is
-the same, bit for bit, for any number of workers.
+the same, bit for bit, for any number of workers. For the same reason chains with different numbers of inner sweeps
+may share their estimates: one of 100 sweeps begins with one of 50 (`shorter`, `given`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from __future__ import annotations
 import heapq
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,8 @@ LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
 FRESH_STREAM = -1  # in the place of a chain's number
 RECENT = 100  # steps, from which the acceptance of the next is foretold
 LEAST_LIKELY = 1e-3  # estimates that are needed with less probability are not made ahead
+COLUMNS = ("topics", "log_estimate", "proposed", "log_estimate_proposed", "accepted")  # of the trace
+ACCEPTED = COLUMNS.index("accepted")
 
 
 # -- the walk over T ------------------------------------------------------------------------------------
@@ -73,7 +76,8 @@ class Made:
     """What an estimate leaves behind."""
 
     log_estimate: float
-    assignments: np.ndarray | None  # in the smallest integers that hold them; None if nobody looks
+    assignments: np.ndarray | None = None  # in the smallest integers that hold them; None if nobody looks
+    shorter: tuple[float, ...] = ()  # log-estimates of its first sweeps alone
 
 
 class Observer(Protocol):
@@ -93,7 +97,7 @@ class Chain:
     current: Made | None = None  # the estimate that stands; None before the first
     topics: int = 0
     used: dict[int, int] = field(default_factory=dict)  # estimates used for each T
-    rows: list[tuple[int, float, int, float, bool]] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)  # of the trace
 
     @property
     def finished(self) -> bool:
@@ -114,7 +118,8 @@ class Chain:
         accepted = self._accepts(len(self.rows), self.topics, self.current, proposed, made)
         if accepted:
             self.topics, self.current = proposed, made
-        self.rows.append((self.topics, self.current.log_estimate, proposed, made.log_estimate, accepted))
+        now = (self.topics, self.current.log_estimate)
+        self.rows.append((*now, proposed, made.log_estimate, accepted, *made.shorter))
 
     def _proposal(self, step: int, topics: int) -> int:
         return propose(self.prior, topics, self.uniforms[step, 0])
@@ -138,7 +143,7 @@ class Chain:
         """
         yield -1.0, self.needs()
         recent = self.rows[-RECENT:]
-        acceptance = (1 + sum(accepted for *_, accepted in recent)) / (2 + len(recent))
+        acceptance = (1 + sum(row[ACCEPTED] for row in recent)) / (2 + len(recent))
         order = count()  # of equal probabilities, the first
         todo: list[tuple[float, int, int, int, Made | None, dict[int, int]]] = []
         if self.current is not None:
@@ -161,28 +166,37 @@ class Chain:
 # -- making estimates ----------------------------------------------------------------------------------
 
 
-def _make(estimates: Estimates, keep: bool, keys: Sequence[Key]) -> list[Made]:
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What an estimate is to leave behind."""
+
+    estimates: Estimates
+    assignments: bool
+    shorter: tuple[int, ...]  # numbers of inner sweeps
+
+
+def _make(wanted: Wanted, keys: Sequence[Key]) -> list[Made]:
     streams = ("fresh" if chain == FRESH_STREAM else f"chain-{chain}" for chain, _, _ in keys)
-    wanted = [(topics, number, stream) for (_, topics, number), stream in zip(keys, streams, strict=True)]
+    named = [(topics, number, stream) for (_, topics, number), stream in zip(keys, streams, strict=True)]
     made = []
-    for (topics, _, _), result in zip(wanted, estimates.make_all(wanted), strict=True):
-        kind = np.min_scalar_type(topics - 1)
-        made.append(Made(result.log_estimate, result.assignments.astype(kind) if keep else None))
+    for (topics, _, _), result in zip(named, wanted.estimates.make_all(named), strict=True):
+        z = result.assignments.astype(np.min_scalar_type(topics - 1)) if wanted.assignments else None
+        made.append(Made(result.log_estimate, z, tuple(result.after(inner) for inner in wanted.shorter)))
     return made
 
 
 class _Here:
     """Makes estimates in this process, as many at a time as are best made together."""
 
-    def __init__(self, estimates: Estimates, keep: bool) -> None:
+    def __init__(self, wanted: Wanted) -> None:
         self.made: dict[Key, Made] = {}  # and not yet used
         self.count = 0
-        self._estimates, self._keep = estimates, keep
+        self._wanted = wanted
 
     def work(self, wishes: Iterable[Key]) -> None:
         """Make at least one of the wishes, the first before the others."""
-        keys = _distinct((key for key in wishes if key not in self.made), self._estimates.together)
-        self.made.update(zip(keys, _make(self._estimates, self._keep, keys), strict=True))
+        keys = _distinct((key for key in wishes if key not in self.made), self._wanted.estimates.together)
+        self.made.update(zip(keys, _make(self._wanted, keys), strict=True))
         self.count += len(keys)
 
 
@@ -219,13 +233,13 @@ def _distinct(keys: Iterable[Key], most: int) -> list[Key]:
 
 
 @contextmanager
-def _makers(estimates: Estimates, keep: bool, workers: int) -> Iterator[_Here | _Pool]:
-    warm(estimates.sampler)
+def _makers(wanted: Wanted, workers: int) -> Iterator[_Here | _Pool]:
+    warm(wanted.estimates.sampler)
     if workers == 1:
-        yield _Here(estimates, keep)
+        yield _Here(wanted)
     else:
-        with processes.pool(workers, estimates, keep) as submit:
-            yield _Pool(submit, workers, estimates.together)
+        with processes.pool(workers, wanted) as submit:
+            yield _Pool(submit, workers, wanted.estimates.together)
 
 
 # -- the run -------------------------------------------------------------------------------------------
@@ -267,14 +281,22 @@ def pmmh(
     workers: int = 1,
     fresh: int = FRESH,
     observer: Observer | None = None,
+    shorter: Sequence[int] = (),
+    given: Mapping[Key, float] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> TopicPosterior:
     """One chain from each of `starts`: `burn_in` steps, then `iterations` that are kept.
 
+    `shorter` are smaller numbers of inner sweeps: the trace tells what the proposal's estimate would have been with
+    each. A chain with that number and the same seed takes these as `given` (`given_by`), and need not make them.
     The caller removes the checkpoint once its record is written. With `workers` > 1 a script needs the usual
     `if __name__ == "__main__":`, because each process imports it.
     """
     _check(prior, topics, starts, iterations, burn_in, workers, fresh)
+    if not all(1 <= few <= inner for few in shorter):
+        raise InputError(f"an estimate of {inner} sweeps does not begin with {list(shorter)} sweeps")
+    if given is not None and observer is not None:
+        raise InputError("estimates that were made elsewhere have no assignments to look at")
     estimates = Estimates(corpus, prior, inner, seed, sampler, z_start, pilot_sweeps, choose)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
@@ -284,9 +306,10 @@ def pmmh(
         chains, observer, resumed = saved[0], saved[1], saved[2] + 1
     if observer is None:  # nobody looks at z, and the last one need not be copied
         estimates = replace(estimates, choose="last")
-    with _makers(estimates, observer is not None, workers) as makers:
+    with _makers(Wanted(estimates, observer is not None, tuple(shorter)), workers) as makers:
+        makers.made.update({key: Made(value) for key, value in (given or {}).items()})
         _run(chains, makers, burn_in, observer, checkpoint, resumed)
-        trace = pd.concat([_trace(chain) for chain in chains], ignore_index=True)
+        trace = pd.concat([_trace(chain, shorter) for chain in chains], ignore_index=True)
         mode = _mode(_posterior(trace[trace["step"] >= burn_in]))
         at_mode = _fresh(makers, mode, fresh)
     return _summary(trace, burn_in, at_mode, observer, {"estimates": makers.count, "resumed": resumed})
@@ -351,12 +374,25 @@ def _fresh(makers: _Here | _Pool, topics: int, many: int) -> np.ndarray:
 # -- what it says, and whether to believe it -----------------------------------------------------------
 
 
-def _trace(chain: Chain) -> pd.DataFrame:
-    columns = ["topics", "log_estimate", "proposed", "log_estimate_proposed", "accepted"]
-    trace = pd.DataFrame(chain.rows, columns=columns)
+def _trace(chain: Chain, shorter: Sequence[int]) -> pd.DataFrame:
+    trace = pd.DataFrame(chain.rows, columns=[*COLUMNS, *map(_column, shorter)])
     trace.insert(0, "chain", chain.number)
     trace.insert(1, "step", np.arange(len(trace)))
     return trace
+
+
+def _column(inner: int) -> str:
+    return f"log_estimate_proposed_m{inner}"
+
+
+def given_by(trace: pd.DataFrame, start: int, inner: int) -> dict[Key, float]:
+    """Of one chain, whose trace has the estimates of fewer sweeps: those that a chain of `inner` sweeps can take over.
+
+    That of the start is not among them: it was never proposed.
+    """
+    numbers = trace.groupby("proposed").cumcount() + (trace["proposed"] == start)
+    keys = zip(trace["proposed"].tolist(), numbers.tolist(), strict=True)
+    return {(0, topics, number): value for (topics, number), value in zip(keys, trace[_column(inner)], strict=True)}
 
 
 def _posterior(trace: pd.DataFrame) -> dict[int, float]:

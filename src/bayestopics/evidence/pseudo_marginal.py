@@ -49,6 +49,10 @@ class PseudoMarginal:
     log_summands: np.ndarray  # float64[m]
     assignments: np.ndarray  # int32[N]
 
+    def after(self, inner: int) -> float:
+        """The log-estimate of the first `inner` sweeps alone: to the bit what so small an m would have given."""
+        return float(np.logaddexp.accumulate(self.log_summands)[inner - 1]) - math.log(inner)
+
 
 def estimate(
     corpus: Corpus,

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pmmh import pmmh
+from bayestopics.evidence.pmmh import given_by, pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import Record, Run, Stopwatch
 
 
-def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
-    return walk(run, corpus, checkpoint, TopicPrior(run.params["least"], run.params["most"]))
+def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Record] = ()) -> Record:
+    return walk(run, corpus, checkpoint, TopicPrior(run.params["least"], run.params["most"]), *before)
 
 
-def walk(run: Run, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior) -> Record:
-    """The first half of the chain is its burn-in; the trace has all of it, and running means are of all of it."""
+def walk(run: Run, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior, longer: Record | None = None) -> Record:
+    """The first half of the chain is its burn-in; the trace has all of it, and running means are of all of it. What was
+    proposed stands in a table of its own, which nothing compresses.
+
+    `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here,
+    so the two chains differ by m and not by luck, and most of the work is done.
+    """
     watch = Stopwatch()
     params = run.params
     burn_in = params["iterations"] // 2
+    given = given_by(longer.tables["proposals"], params["start"], params["inner"]) if longer else None
     found = pmmh(
         corpus,
         Prior(params["alpha"], params["eta"]),
@@ -30,11 +38,13 @@ def walk(run: Run, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior) -
         inner=params["inner"],
         iterations=params["iterations"] - burn_in,
         burn_in=burn_in,
-        seed=int(run.generator().integers(2**31)),
+        seed=int((longer.run if longer else run).generator().integers(2**31)),
         sampler=params["sampler"],
+        shorter=params.get("shorter", ()),
+        given=given,
         checkpoint=checkpoint,
     )
-    trace = found.trace.drop(columns="chain")
+    trace = found.trace[["step", "topics", "log_estimate", "accepted"]]
     metrics = {
         "mode": found.mode,
         "probability_of_mode": found.posterior[found.mode],
@@ -50,7 +60,7 @@ def walk(run: Run, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior) -
         run,
         metrics,
         found.warnings,
-        tables={"trace": trace, "posterior": shares},
+        tables={"trace": trace, "posterior": shares, "proposals": found.trace.filter(like="proposed")},
         arrays={"fresh_log_estimates": found.fresh_log_estimates},
         volatile=watch.volatile(**found.volatile),
     )
