@@ -27,7 +27,7 @@ from bayestopics.jit import kernel
 from bayestopics.lda import lanes
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
-from bayestopics.lda.lanes import CHAINS, Lanes
+from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
 from bayestopics.problems import InputError
@@ -36,7 +36,6 @@ from bayestopics.seeds import generator
 CHOICES = ("weighted", "last")
 PRIOR = "prior"  # as importance distribution, in the place of a sampler
 STARTS = ("uniform", "pilot")
-TOGETHER = "single-site"  # the sampler of which several chains run side by side
 
 Summand = Callable[[State, np.random.Generator], float]  # does a sweep, and returns the log of its summand
 

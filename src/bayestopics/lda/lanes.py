@@ -27,6 +27,7 @@ from bayestopics.jit import kernel
 from bayestopics.lda.state import Prior, check_assignments, count, unsigned
 
 CHAINS = 8
+TOGETHER = "single-site"  # the sampler of which chains run side by side
 SMALLEST = 1e-100  # a product of probabilities is turned into a log before it underflows
 
 
