@@ -27,7 +27,7 @@ from bayestopics.jit import kernel
 from bayestopics.lda import lanes
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
-from bayestopics.lda.lanes import CHAINS, Lanes
+from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
 from bayestopics.problems import InputError
@@ -36,7 +36,6 @@ from bayestopics.seeds import generator
 CHOICES = ("weighted", "last")
 PRIOR = "prior"  # as importance distribution, in the place of a sampler
 STARTS = ("uniform", "pilot")
-TOGETHER = "single-site"  # the sampler of which several chains run side by side
 
 Summand = Callable[[State, np.random.Generator], float]  # does a sweep, and returns the log of its summand
 
@@ -135,11 +134,12 @@ class Joint:
         self._chains = CHAINS if isinstance(state, Lanes) else 1
         lengths = corpus.document_lengths
         frequencies = np.bincount(corpus.terms, minlength=1)
-        values, self._table_of = np.unique(state.alpha, return_inverse=True)  # a table for each different alpha
-        self._alpha = np.array([_rising(alpha, lengths.max()) for alpha in values])
+        alpha = state.alpha.reshape(state.topic_total.shape)  # the same in all documents
+        values, self._table_of = np.unique(alpha, return_inverse=True)  # a table for each different alpha
+        self._alpha = np.array([_rising(value, lengths.max()) for value in values])
         self._eta = _rising(state.eta, frequencies.max())
         # sum_d lG(sum alpha) - lG(n_d + sum alpha) stays as it is, whatever z
-        totals = self._by_chain(state.alpha)
+        totals = self._by_chain(alpha)
         self._documents = -np.array([_rising(total, lengths.max())[lengths].sum() for total in totals])
 
     def __call__(self, state: State | Lanes) -> np.ndarray:

@@ -27,6 +27,7 @@ from bayestopics.jit import kernel
 from bayestopics.lda.state import Prior, check_assignments, count, unsigned
 
 CHAINS = 8
+TOGETHER = "single-site"  # the sampler of which chains run side by side
 SMALLEST = 1e-100  # a product of probabilities is turned into a log before it underflows
 
 
@@ -36,7 +37,8 @@ class Lanes:
 
     documents: np.ndarray  # uint32[N]
     terms: np.ndarray  # uint32[N]
-    alpha: np.ndarray  # float64[T * CHAINS], as all that is of topics: the chains' numbers of a topic stand together
+    alpha: np.ndarray  # float64[kinds, T * CHAINS], as all that is of topics: a topic's numbers stand together
+    alpha_of: np.ndarray  # uint32[D]: the kind of alpha that a document has
     eta: float
     assignments: np.ndarray  # int32[N, CHAINS]
     document_topic: np.ndarray  # int32[D, T * CHAINS]
@@ -62,7 +64,8 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
     return Lanes(
         of_document,
         of_term,
-        alpha.ravel(),
+        alpha.reshape(1, -1),
+        np.zeros(documents, np.uint32),
         float(prior.eta),
         together,
         document_topic.reshape(documents, -1),
@@ -79,7 +82,7 @@ def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
     total_eta = len(lanes.term_topic) * lanes.eta
     counts = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
     tokens = (lanes.documents, lanes.terms, lanes.assignments)
-    return _sweep(*tokens, *counts, lanes.alpha, lanes.eta, total_eta, words.copy())
+    return _sweep(*tokens, *counts, lanes.alpha, lanes.alpha_of, lanes.eta, total_eta, words.copy())
 
 
 @kernel
@@ -90,7 +93,8 @@ def _sweep(
     document_topic: np.ndarray,
     term_topic: np.ndarray,
     topic_total: np.ndarray,
-    alpha: np.ndarray,
+    alphas: np.ndarray,
+    alpha_of: np.ndarray,
     eta: float,
     total_eta: float,
     words: np.ndarray,
@@ -101,14 +105,14 @@ def _sweep(
     factor = np.empty(cells)  # (n_dt + alpha) / (m_t + V eta), of the dense conditional
     running = np.empty(cells)  # sums over the topics so far of (m_tv + eta) * factor
     product, log_g = np.ones(CHAINS), np.zeros(CHAINS)
-    current = len(document_topic)  # none
+    current, alpha = len(document_topic), alphas[0]  # none
     for i in range(len(terms)):
         d, row = documents[i], terms[i] * most
         if d != current:
             if i > 0:
                 for k in range(cells):
                     document_topic[current, k] = here[k]
-            current = int(d)
+            current, alpha = int(d), alphas[alpha_of[d]]
             for k in range(cells):
                 here[k] = document_topic[d, k]
                 factor[k] = (here[k] + alpha[k]) / (topic_total[k] + total_eta)

@@ -4,11 +4,14 @@ L(d) is the mean of p(w_d | beta, alpha) over draws of beta given the other docu
 corpus without it. The estimates are averaged before the log is taken. Each is made by left-to-right, in a new order of
 the words, with beta drawn given z, or integrated out given z, which has the same mean and scatters less. The mean of
 beta given z in place of a draw would not do: it is another model.
+
+Chains of the single-site sampler run eight at a time, side by side. They visit the same tokens, but each leaves out
+another document: a topic of its own, which no other document has, keeps that document's words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 
@@ -17,11 +20,13 @@ from tqdm import tqdm
 
 from bayestopics import processes
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda import lanes
 from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
 from bayestopics.lda.parameters import log_gamma_draws
-from bayestopics.lda.state import Prior, State, from_assignments
+from bayestopics.lda.state import Prior, State, check_assignments, from_assignments
 from bayestopics.lda.uniforms import new_words
-from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
+from bayestopics.predict.left_to_right import Others, given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.problems import InputError
 from bayestopics.seeds import generator
 
@@ -105,9 +110,13 @@ def score(
     # the longest first, for they take longest; an empty document has L(d) = 1 without a chain
     todo = [d for d in chosen[np.argsort(-corpus.document_lengths[chosen])].tolist() if corpus.document_lengths[d]]
     workers = min(workers, len(todo))
-    finished = _in_processes(plan, todo, workers) if workers > 1 else ((d, log_estimates(plan, d)) for d in todo)
-    bar = tqdm(finished, desc="leave one out", unit="document", total=len(todo), disable=None, leave=False)
-    estimates = dict(bar)
+    chunks = groups(todo, workers, CHAINS if sampler == TOGETHER else 1)
+    finished = _in_processes(plan, chunks, workers) if workers > 1 else (estimates_of(plan, chunk) for chunk in chunks)
+    estimates: dict[int, np.ndarray] = {}
+    with tqdm(desc="leave one out", unit="document", total=len(todo), disable=None, leave=False) as bar:
+        for found in finished:
+            estimates |= found
+            bar.update(len(found))
     return summary(corpus, {d: estimates.get(d, np.zeros(sweeps // thin)) for d in chosen.tolist()})
 
 
@@ -129,14 +138,19 @@ def choose(corpus: Corpus, documents: int | Sequence[int] | None) -> np.ndarray:
     return chosen
 
 
-def _in_processes(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[tuple[int, np.ndarray]]:
+def groups(documents: Sequence[int], workers: int, most: int) -> list[Sequence[int]]:
+    """At most so many documents each, long and short ones in every group; at least one for each worker."""
+    number = max(-(-len(documents) // most), workers)
+    return [documents[first::number] for first in range(number)]
+
+
+def _in_processes(plan: Plan, chunks: list[Sequence[int]], workers: int) -> Iterator[dict[int, np.ndarray]]:
     with processes.pool(workers, plan) as submit:
-        futures = {submit(log_estimates, d): d for d in documents}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        for future in as_completed([submit(estimates_of, chunk) for chunk in chunks]):
+            yield future.result()
 
 
-# -- one document ----------------------------------------------------------------------------------
+# -- the chains of a group of documents --------------------------------------------------------------
 
 
 def _warm_start(plan: Plan, sweeps: int) -> np.ndarray:
@@ -150,36 +164,103 @@ def _warm_start(plan: Plan, sweeps: int) -> np.ndarray:
 
 def log_estimates(plan: Plan, document: int) -> np.ndarray:
     """Logs of unbiased estimates of L(d), one a kept and thinned sweep."""
-    rng = generator(plan.seed, f"score/leave-one-out/{document}")
-    module = sampler_by_name(plan.sampler)
-    own = plan.corpus.documents == document
-    terms, rest = plan.corpus.terms[own], plan.corpus.select_tokens(~own)
-    if plan.start is None:
-        state = module.init(rest, plan.topics, plan.prior, rng)
-    else:
-        state = from_assignments(rest, plan.topics, plan.prior, plan.start[~own])
+    return estimates_of(plan, [document])[document]
+
+
+def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
+    """`log_estimates` of at most eight documents. What those of one are does not depend on the others."""
+    rngs = [generator(plan.seed, f"score/leave-one-out/{d}") for d in documents]
+    sweep_all, others = (_side_by_side if plan.sampler == TOGETHER else _one_by_one)(plan, documents, rngs)
+    terms = [plan.corpus.terms[plan.corpus.documents == d] for d in documents]
     estimate, logs = {"integrated": _beta_integrated, "drawn": _beta_drawn}[plan.beta], []
     for sweep in range(1 - plan.burn_in, plan.sweeps + 1):
-        if rest.token_count:
-            module.sweep(state, rng)
+        sweep_all()
         if sweep >= 1 and sweep % plan.thin == 0:
-            logs.append(estimate(state, rng.permutation(terms), plan.particles, rng))
-    return np.array(logs)
+            chains = zip(others, terms, rngs, strict=True)
+            logs.append([estimate(rest, rng.permutation(own), plan.particles, rng) for rest, own, rng in chains])
+    return dict(zip(documents, np.array(logs).T, strict=True))
 
 
-def _beta_integrated(others: State, terms: np.ndarray, particles: int, rng: np.random.Generator) -> float:
+Generators = Sequence[np.random.Generator]
+Chains = tuple[Callable[[], None], Sequence[State | Others]]  # a sweep of them all, and what it changes
+
+
+def _one_by_one(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chains:
+    """A chain a document, on the corpus without it."""
+    module, states = sampler_by_name(plan.sampler), []
+    for document, rng in zip(documents, rngs, strict=True):
+        kept = plan.corpus.documents != document
+        rest = plan.corpus.select_tokens(kept)
+        if plan.start is None:
+            states.append(module.init(rest, plan.topics, plan.prior, rng))
+        else:
+            states.append(from_assignments(rest, plan.topics, plan.prior, plan.start[kept]))
+
+    def sweep_all() -> None:
+        for state, rng in zip(states, rngs, strict=True):
+            if len(state.terms):
+                module.sweep(state, rng)
+
+    return sweep_all, states
+
+
+def _side_by_side(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chains:
+    """The same by the single-site sampler, all chains at once."""
+    corpus, topics, alpha = plan.corpus, plan.topics, plan.prior.alpha_vector(plan.topics)
+    if plan.start is None:
+        starts = [rng.integers(topics, size=corpus.token_count, dtype=np.int32) for rng in rngs]
+    else:
+        starts = [plan.start] * len(documents)
+    state, words = leave_out(corpus, topics, plan.prior, starts, documents), np.ones((4, CHAINS), np.uint64)
+
+    def sweep_all() -> None:
+        for chain, rng in enumerate(rngs):
+            words[:, chain] = new_words(rng)
+        lanes.sweep(state, words)
+
+    term_topic = state.term_topic.reshape(-1, topics + 1, CHAINS)[:, :topics]
+    topic_total = state.topic_total.reshape(topics + 1, CHAINS)[:topics]
+    chains = range(len(documents))
+    return sweep_all, [Others(term_topic[:, :, c], topic_total[:, c], alpha, state.eta) for c in chains]
+
+
+def leave_out(
+    corpus: Corpus, topics: int, prior: Prior, starts: Sequence[np.ndarray], documents: Sequence[int]
+) -> Lanes:
+    """Chains on the corpus without a document each.
+
+    Each has one topic more than it seems to. In its document that topic has alpha = 1 and all others 0, so that the
+    words, which start there, stay there; elsewhere it has alpha = 0, and no word ever comes to it.
+    """
+    parted = []
+    for document, start in zip(documents, starts, strict=True):
+        check_assignments(corpus, topics, start)
+        parted.append(np.where(corpus.documents == document, np.int32(topics), start))
+    with_own = Prior((*prior.alpha_vector(topics), 1.0), prior.eta)
+    state = lanes.init(corpus, [topics + 1] * len(documents), with_own, parted)
+    alpha, alpha_of = np.repeat(state.alpha, 1 + len(documents), axis=0), state.alpha_of.copy()
+    by_chain = alpha.reshape(1 + len(documents), topics + 1, CHAINS)
+    by_chain[:, topics] = 0.0
+    alpha_of[documents] = 1 + np.arange(len(documents))
+    for chain, document in enumerate([*documents, *[documents[0]] * (CHAINS - len(documents))]):  # as `init` fills up
+        by_chain[alpha_of[document], :topics, chain] = 0.0
+        by_chain[alpha_of[document], topics, chain] = 1.0
+    return replace(state, alpha=alpha, alpha_of=alpha_of)
+
+
+def _beta_integrated(others: State | Others, terms: np.ndarray, particles: int, rng: np.random.Generator) -> float:
     """An estimate of p(w_d | z_-d, w_-d)."""
     return log_mean_of_products(given_topics_of_others(terms, others, particles, new_words(rng)))
 
 
-def _beta_drawn(others: State, terms: np.ndarray, particles: int, rng: np.random.Generator) -> float:
+def _beta_drawn(others: State | Others, terms: np.ndarray, particles: int, rng: np.random.Generator) -> float:
     """An estimate of p(w_d | beta, alpha), for a draw of beta given z_-d and w_-d."""
     kinds, rows = np.unique(terms, return_inverse=True)
     log_beta = draw_log_beta(others, kinds, rng)
     return log_mean_of_products(given_beta(rows, log_beta, others.alpha, particles, new_words(rng)))
 
 
-def draw_log_beta(state: State, terms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_log_beta(state: State | Others, terms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """log beta of these (different) terms; all others are drawn as one, since a Dirichlet's sums are Dirichlet."""
     shape = state.term_topic[terms] + state.eta
     absent = len(state.term_topic) - len(terms)

@@ -11,6 +11,8 @@ The cost is n_d^2 / 2 draws a particle: with beta given, each as long as the top
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bayestopics.jit import kernel
@@ -18,6 +20,15 @@ from bayestopics.lda.dense import visit_tokens
 from bayestopics.lda.state import State
 from bayestopics.lda.uniforms import uniform
 from bayestopics.problems import InputError
+
+
+class Others(NamedTuple):
+    """What is to be known of the topics of the other documents, where there is no whole state."""
+
+    term_topic: np.ndarray  # [V, T], whole numbers
+    topic_total: np.ndarray  # [T], whole numbers
+    alpha: np.ndarray  # float64[T]
+    eta: float
 
 
 def log_mean_of_products(log_steps: np.ndarray) -> float:
@@ -43,13 +54,13 @@ def given_beta(
     return _given_beta(np.exp(log_weights - scale), alpha, particles, words) + scale[:, 0]
 
 
-def given_topics_of_others(terms: np.ndarray, others: State, particles: int, words: np.ndarray) -> np.ndarray:
+def given_topics_of_others(terms: np.ndarray, others: State | Others, particles: int, words: np.ndarray) -> np.ndarray:
     """The same with beta integrated out given z and w of the others: products estimate p(w_d | z_-d, w_-d).
 
-    `others` is a state in which the document has no words; it stays as it is.
+    In `others` the document has no words; it stays as it is.
     """
     kinds, rows = np.unique(_checked(terms, len(others.term_topic), particles), return_inverse=True)
-    counts = (others.term_topic[kinds], others.topic_total, others.alpha, others.eta)
+    counts = (others.term_topic[kinds], others.topic_total.astype(np.int64), others.alpha, others.eta)
     return _given_counts(rows, *counts, len(others.term_topic) * others.eta, particles, words)
 
 
