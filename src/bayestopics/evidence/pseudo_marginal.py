@@ -131,11 +131,12 @@ class Joint:
         self._chains = CHAINS if isinstance(state, Lanes) else 1
         lengths = corpus.document_lengths
         frequencies = np.bincount(corpus.terms, minlength=1)
-        values, self._table_of = np.unique(state.alpha, return_inverse=True)  # a table for each different alpha
+        prior = state.alpha.ravel()  # one row: the same for all documents
+        values, self._table_of = np.unique(prior, return_inverse=True)  # a table for each different alpha
         self._alpha = np.array([_rising(alpha, lengths.max()) for alpha in values])
         self._eta = _rising(state.eta, frequencies.max())
         # sum_d lG(sum alpha) - lG(n_d + sum alpha) stays as it is, whatever z
-        totals = self._by_chain(state.alpha)
+        totals = self._by_chain(prior)
         self._documents = -np.array([_rising(total, lengths.max())[lengths].sum() for total in totals])
 
     def __call__(self, state: State | Lanes) -> np.ndarray:
