@@ -5,6 +5,9 @@ CPU: a sweep of the eight takes as long as two or three of `single_site`. Its la
 a chain's bits depend on its own start and random numbers, and not on its neighbours. The chains may differ in their
 numbers of topics: there is room for the largest, and a topic that a chain does not have has alpha = 0.
 
+The next token of a document is taken out of the counts before the topics of this one are drawn, for its place is known
+and the CPU has nothing else to do while the sums grow. Counts are whole numbers, so the order changes nothing.
+
 numba does not make vector instructions of loops over eight chains. The phases of a token's visit are therefore written
 in LLVM's terms, in the second half of this file; what each computes stands in its first line.
 """
@@ -28,6 +31,7 @@ from bayestopics.lda.state import Prior, check_assignments, count, unsigned
 
 CHAINS = 8
 TOGETHER = "single-site"  # the sampler of which chains run side by side
+LINE = 64  # bytes of a line of the cache
 SMALLEST = 1e-100  # a product of probabilities is turned into a log before it underflows
 
 
@@ -37,8 +41,8 @@ class Lanes:
 
     documents: np.ndarray  # uint32[N]
     terms: np.ndarray  # uint32[N]
-    alpha: np.ndarray  # float64[kinds, T * CHAINS], as all that is of topics: a topic's numbers stand together
-    alpha_of: np.ndarray  # uint32[D]: the kind of alpha that a document has
+    alpha: np.ndarray  # float64[kinds, T * CHAINS], as all of topics: the chains' numbers of a topic stand together
+    alpha_of: np.ndarray  # uint32[D], which row of alpha a document has
     eta: float
     assignments: np.ndarray  # int32[N, CHAINS]
     document_topic: np.ndarray  # int32[D, T * CHAINS]
@@ -52,8 +56,8 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
     topics, assignments = [*topics, *[topics[0]] * missing], [*assignments, *[assignments[0]] * missing]
     most, documents, terms = max(topics), corpus.document_count, corpus.term_count
     alpha, topic_total = np.zeros((most, CHAINS)), np.empty((most, CHAINS))
-    together = np.empty((corpus.token_count, CHAINS), np.int32)
-    document_topic, term_topic = (np.empty((rows, most, CHAINS), np.int32) for rows in (documents, terms))
+    together = _aligned((corpus.token_count, CHAINS), np.int32)
+    document_topic, term_topic = (_aligned((rows, most, CHAINS), np.int32) for rows in (documents, terms))
     for chain, (many, start) in enumerate(zip(topics, assignments, strict=True)):
         alpha[:many, chain] = prior.alpha_vector(many)
         check_assignments(corpus, many, start)
@@ -74,6 +78,14 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
     )
 
 
+def _aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
+    """An empty array that starts where a line of the cache does, so that no row of eight lies across two."""
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    data = np.empty(size + LINE, np.uint8)
+    start = -data.ctypes.data % LINE
+    return data[start : start + size].view(kind).reshape(shape)
+
+
 def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
     """Update every assignment of every chain once, in place; returns log g of each chain.
 
@@ -82,7 +94,9 @@ def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
     total_eta = len(lanes.term_topic) * lanes.eta
     counts = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
     tokens = (lanes.documents, lanes.terms, lanes.assignments)
-    return _sweep(*tokens, *counts, lanes.alpha, lanes.alpha_of, lanes.eta, total_eta, words.copy())
+    alpha = (lanes.alpha, lanes.alpha_of)
+    room = _aligned((3, len(lanes.topic_total)), np.float64)
+    return _sweep(*tokens, *counts, *alpha, lanes.eta, total_eta, words.copy(), room)
 
 
 @kernel
@@ -93,42 +107,51 @@ def _sweep(
     document_topic: np.ndarray,
     term_topic: np.ndarray,
     topic_total: np.ndarray,
-    alphas: np.ndarray,
+    alpha: np.ndarray,
     alpha_of: np.ndarray,
     eta: float,
     total_eta: float,
     words: np.ndarray,
+    room: np.ndarray,
 ) -> np.ndarray:
     cells = len(topic_total)
     most = cells // CHAINS
-    here = np.empty(cells)  # counts of the document
-    factor = np.empty(cells)  # (n_dt + alpha) / (m_t + V eta), of the dense conditional
-    running = np.empty(cells)  # sums over the topics so far of (m_tv + eta) * factor
+    here = room[0]  # counts of the document
+    factor = room[1]  # (n_dt + alpha) / (m_t + V eta), of the dense conditional
+    running = room[2]  # sums over the topics so far of (m_tv + eta) * factor
+    out = np.empty(CHAINS, np.int32)  # topics of the next token, which is out of the counts; -1 where there is none
+    whole = np.empty(CHAINS)  # factor at these topics before it was taken out
     product, log_g = np.ones(CHAINS), np.zeros(CHAINS)
-    current, alpha = len(document_topic), alphas[0]  # none
-    for i in range(len(terms)):
-        d, row = documents[i], terms[i] * most
-        if d != current:
-            if i > 0:
-                for k in range(cells):
-                    document_topic[current, k] = here[k]
-            current, alpha = int(d), alphas[alpha_of[d]]
-            for k in range(cells):
-                here[k] = document_topic[d, k]
-                factor[k] = (here[k] + alpha[k]) / (topic_total[k] + total_eta)
-        _shift(-1, assignments, i, term_topic, row, here, topic_total, alpha, total_eta, factor)
-        _add_up(term_topic, row, most, eta, factor, running)
-        _draw(running, most, words, assignments, i)
-        small = _multiply(product, assignments, i, term_topic, row, eta, factor, running, most)
-        _shift(1, assignments, i, term_topic, row, here, topic_total, alpha, total_eta, factor)
-        if small:
-            for chain in range(CHAINS):
-                if product[chain] < SMALLEST:
-                    log_g[chain] += math.log(product[chain])
-                    product[chain] = 1.0
-    if len(terms) > 0:
+    start = 0
+    while start < len(terms):
+        d, stop = documents[start], start + 1
+        while stop < len(terms) and documents[stop] == d:
+            stop += 1
+        own = alpha[alpha_of[d]]
         for k in range(cells):
-            document_topic[current, k] = here[k]
+            here[k] = document_topic[d, k]
+            factor[k] = (here[k] + own[k]) / (topic_total[k] + total_eta)
+        row = terms[start] * most
+        _take(assignments, start, term_topic, row, here, topic_total, own, total_eta, factor, out, whole)
+        for i in range(start, stop):
+            _add_up(term_topic, row, most, eta, factor, running)
+            following = row
+            if i + 1 < stop:
+                following = terms[i + 1] * most
+                _take(assignments, i + 1, term_topic, following, here, topic_total, own, total_eta, factor, out, whole)
+            else:
+                out[:] = -1
+            _draw(running, most, words, assignments, i)
+            probability = (product, running, most, eta, out, whole, following == row)
+            if _put(assignments, i, term_topic, row, here, topic_total, own, total_eta, factor, *probability):
+                for chain in range(CHAINS):
+                    if product[chain] < SMALLEST:
+                        log_g[chain] += math.log(product[chain])
+                        product[chain] = 1.0
+            row = following
+        for k in range(cells):
+            document_topic[d, k] = here[k]
+        start = stop
     return log_g + np.log(product)
 
 
@@ -181,13 +204,14 @@ class _Memory:
             result = self._builder.insert_element(result, value, ir.Constant(INT32, chain))
         return result
 
-    def replace(self, values: Llvm, topics: list[Llvm], first: Llvm = NOUGHT) -> None:
-        """Of each chain the number at its own topic, by whole rows: the next load of a row need not wait for parts."""
-        for chain, topic in enumerate(topics):
-            row = self._builder.add(first, topic)
-            of_both = [other + CHAINS * (other != chain) for other in range(CHAINS)]  # values, then the row as it is
-            mixed = self._builder.shuffle_vector(values, self.load(row), ir.Constant(INT32S, of_both))
-            self.store(mixed, row)
+    def rows(self, topics: list[Llvm], first: Llvm = NOUGHT) -> list[Llvm]:
+        """The whole row of each chain's topic."""
+        return [self.load(self._builder.add(first, topic)) for topic in topics]
+
+    def replace(self, rows: list[Llvm], topics: list[Llvm], first: Llvm = NOUGHT) -> None:
+        """Whole rows: the next load of one need not wait for parts."""
+        for row, topic in zip(rows, topics, strict=True):
+            self.store(row, self._builder.add(first, topic))
 
     def scatter(self, values: Llvm, topics: list[Llvm]) -> None:
         for chain, topic in enumerate(topics):
@@ -208,16 +232,44 @@ def _opened(context: Any, builder: Llvm, signature: Any, arguments: Any) -> list
     ]
 
 
-def _topics(builder: Llvm, assignments: _Memory, token: Llvm) -> list[Llvm]:
-    """The token's topic in each chain."""
-    found = builder.zext(assignments.load(token), INT64S)
-    return [builder.extract_element(found, ir.Constant(INT32, chain)) for chain in range(CHAINS)]
+def _own(builder: Llvm, rows: list[Llvm]) -> Llvm:
+    """Of each chain its own number in its own row."""
+    result = rows[0]
+    for chain, row in enumerate(rows):
+        of_both = [other + CHAINS * (other == chain) for other in range(CHAINS)]  # the result so far, then the row
+        result = builder.shuffle_vector(result, row, ir.Constant(INT32S, of_both))
+    return result
+
+
+def _shift(builder: Llvm, by: int, token: list[Any], state: list[Any]) -> tuple[Llvm, Llvm]:
+    """Counts of the token's topics += by; factor = (here + alpha) / (topic_total + total_eta) there.
+
+    Returns what term_topic and factor were. All rows are loaded before one is stored, and chains that share a topic
+    store the same row: so no load has to wait for a store of the same shift.
+    """
+    held, i = token
+    by_term, first, by_document, totals, prior, eta, factors = state
+    found = held.load(i)
+    each = [builder.extract_element(found, ir.Constant(INT32, chain)) for chain in range(CHAINS)]
+    shared = [builder.icmp_signed("==", found, _spread(builder, topic, INT32S)) for topic in each]
+    topics = [builder.zext(topic, INT64) for topic in each]
+    counts, before = by_term.rows(topics, first), factors.rows(topics)
+    change = _same(DOUBLES, float(by))
+    over = builder.fadd(by_document.gather(topics), change)
+    under = builder.fadd(totals.gather(topics), change)
+    by_document.scatter(over, topics)
+    totals.scatter(under, topics)
+    over = builder.fadd(over, prior.gather(topics))
+    fresh = builder.fdiv(over, builder.fadd(under, _spread(builder, eta)))
+    factors.replace([builder.select(chains, fresh, row) for chains, row in zip(shared, before, strict=True)], topics)
+    moved = [builder.add(row, _same(INT32S, by)) for row in counts]
+    by_term.replace([builder.select(*rows) for rows in zip(shared, moved, counts, strict=True)], topics, first)
+    return _own(builder, counts), _own(builder, before)
 
 
 @phase
-def _shift(
+def _take(
     typing_context: Any,
-    by: Any,
     assignments: Any,
     token: Any,
     term_topic: Any,
@@ -227,28 +279,68 @@ def _shift(
     alpha: Any,
     total_eta: Any,
     factor: Any,
+    out: Any,
+    whole: Any,
 ) -> Any:
-    """Counts of the token's topics += by; factor = (here + alpha) / (topic_total + total_eta) there"""
+    """The token leaves the counts; out = its topics, whole = factor there before"""
 
     def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
         given = _opened(context, builder, signature, arguments)
-        change, held, i, by_term, first, by_document, totals, prior, eta, factors = given
-        topics = _topics(builder, held, i)
-        counts = builder.add(by_term.gather(topics, first), _spread(builder, change, INT32S))
-        by_term.replace(counts, topics, first)
-        change = builder.sitofp(_spread(builder, change, INT32S), DOUBLES)
-        over = builder.fadd(by_document.gather(topics), change)
-        under = builder.fadd(totals.gather(topics), change)
-        by_document.scatter(over, topics)
-        totals.scatter(under, topics)
-        over = builder.fadd(over, prior.gather(topics))
-        under = builder.fadd(under, _spread(builder, eta))
-        factors.replace(builder.fdiv(over, under), topics)
+        (held, i), state, (left, with_it) = given[:2], given[2:9], given[9:]
+        left.store(held.load(i))
+        with_it.store(_shift(builder, -1, [held, i], state)[1])
         return context.get_dummy_value()
 
     integer, number = types.int64, types.float64
-    kinds = (types.int32, assignments, integer, term_topic, integer, here, topic_total, alpha, number, factor)
-    return types.void(*kinds), generate
+    state = (term_topic, integer, here, topic_total, alpha, number, factor)
+    return types.void(assignments, integer, *state, out, whole), generate
+
+
+@phase
+def _put(
+    typing_context: Any,
+    assignments: Any,
+    token: Any,
+    term_topic: Any,
+    row: Any,
+    here: Any,
+    topic_total: Any,
+    alpha: Any,
+    total_eta: Any,
+    factor: Any,
+    product: Any,
+    running: Any,
+    most: Any,
+    eta: Any,
+    out: Any,
+    whole: Any,
+    again: Any,
+) -> Any:
+    """The token joins the counts; product *= the probability of its topic; returns whether one is about to underflow
+
+    The probability is from when the next token was not out: where that had the same topic, factor was whole, and
+    the count was one more if its term is the same `again`.
+    """
+
+    def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
+        given = _opened(context, builder, signature, arguments)
+        (held, i), state, (products, sums, many, prior, left, with_it, repeated) = given[:2], given[2:9], given[9:]
+        count, before = _shift(builder, 1, [held, i], state)
+        same = builder.icmp_signed("==", held.load(i), left.load())
+        one_more = builder.add(count, _spread(builder, builder.zext(repeated, INT32), INT32S))
+        count = builder.sitofp(builder.select(same, one_more, count), DOUBLES)
+        before = builder.select(same, with_it.load(), before)
+        weight = builder.fmul(builder.fadd(count, _spread(builder, prior)), before)
+        total = sums.load(builder.sub(many, ir.Constant(INT64, 1)))
+        result = builder.fmul(products.load(), builder.fdiv(weight, total))
+        products.store(result)
+        small = builder.fcmp_ordered("<", result, _same(DOUBLES, SMALLEST))
+        return builder.icmp_unsigned("!=", builder.bitcast(small, ir.IntType(8)), ir.Constant(ir.IntType(8), 0))
+
+    integer, number = types.int64, types.float64
+    state = (term_topic, integer, here, topic_total, alpha, number, factor)
+    probability = (product, running, integer, number, out, whole, types.boolean)
+    return types.boolean(assignments, integer, *state, *probability), generate
 
 
 @phase
@@ -277,11 +369,11 @@ def _draw(typing_context: Any, running: Any, most: Any, words: Any, assignments:
         sums, many, state, held, i = _opened(context, builder, signature, arguments)
         final = builder.sub(many, ir.Constant(INT64, 1))
         threshold = builder.fmul(_uniform(builder, state), sums.load(final))
-        below = cgutils.alloca_once_value(builder, _same(INT64S, 0))
+        below = cgutils.alloca_once_value(builder, _same(INT32S, 0))
         with cgutils.for_range(builder, final) as loop:
-            passed = builder.zext(builder.fcmp_ordered("<=", sums.load(loop.index), threshold), INT64S)
+            passed = builder.zext(builder.fcmp_ordered("<=", sums.load(loop.index), threshold), INT32S)
             builder.store(builder.add(builder.load(below), passed), below)
-        held.store(builder.trunc(builder.load(below), INT32S), i)
+        held.store(builder.load(below), i)
         return context.get_dummy_value()
 
     return types.void(running, types.int64, words, assignments, types.int64), generate
@@ -300,34 +392,3 @@ def _uniform(builder: Llvm, state: _Memory) -> Llvm:
         state.store(value, ir.Constant(INT64, word))
     whole = builder.sitofp(builder.lshr(result, _same(INT64S, 11)), DOUBLES)
     return builder.fmul(whole, _same(DOUBLES, 1.0 / 9007199254740992.0))
-
-
-@phase
-def _multiply(
-    typing_context: Any,
-    product: Any,
-    assignments: Any,
-    token: Any,
-    term_topic: Any,
-    row: Any,
-    eta: Any,
-    factor: Any,
-    running: Any,
-    most: Any,
-) -> Any:
-    """product *= the probability of the token's topic; returns whether one of the products is about to underflow"""
-
-    def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:
-        products, held, i, counts, first, prior, factors, sums, many = _opened(context, builder, signature, arguments)
-        topics = _topics(builder, held, i)
-        count = builder.sitofp(counts.gather(topics, first), DOUBLES)
-        weight = builder.fmul(builder.fadd(count, _spread(builder, prior)), factors.gather(topics))
-        total = sums.load(builder.sub(many, ir.Constant(INT64, 1)))
-        result = builder.fmul(products.load(), builder.fdiv(weight, total))
-        products.store(result)
-        small = builder.fcmp_ordered("<", result, _same(DOUBLES, SMALLEST))
-        return builder.icmp_unsigned("!=", builder.bitcast(small, ir.IntType(8)), ir.Constant(ir.IntType(8), 0))
-
-    integer, number = types.int64, types.float64
-    kinds = (product, assignments, integer, term_topic, integer, number, factor, running, integer)
-    return types.boolean(*kinds), generate
