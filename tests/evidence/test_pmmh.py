@@ -312,6 +312,9 @@ def test_a_chain_takes_its_estimates_from_one_with_more_inner_sweeps(sampler: st
 def test_what_cannot_be_shared_is_refused() -> None:
     with pytest.raises(InputError, match=r"does not begin with \[3\]"):
         pmmh(small(), PRIOR, topics=RANGE, starts=[2], inner=2, shorter=[3])
+    two = pmmh(small(), PRIOR, topics=RANGE, starts=[2, 3], inner=2, shorter=[1], iterations=3)
+    with pytest.raises(InputError, match="one chain"):
+        given_by(two.trace, 2, 1)
     with pytest.raises(InputError, match="no assignments"):
         pmmh(small(), PRIOR, topics=RANGE, starts=[2], given={}, observer=Seen())
 

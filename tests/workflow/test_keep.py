@@ -21,6 +21,7 @@ COLUMNS = ["id", "paper", "where", "claim", "ours", "error", "scale", "verdict",
 
 def walk(start: int, steps: list[int]) -> Record:
     params = {"kind": "topics_pmmh", "corpus": "lda-20", "sampler": "single-site", "start": start, "inner": 50}
+    params["iterations"] = len(steps)
     run = Run("number_of_topics", "paper", f"lda-20-from{start}", params, 1, "lda-20", "f00d", "c0de")
     metrics = {"mode": 20, "last_topics": steps[-1], "log_estimate_sd": 100.0, "acceptance_rate": 0.0}
     volatile = {"cpu_seconds": 10.0, "resumed": 0, "platform": "Linux-5.1-of-somebody"}
@@ -59,12 +60,23 @@ def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
 
     shutil.rmtree(study / "lda-20-from200")  # another machine: claims are of what it has and of what is kept
     noise = np.random.default_rng(0).random(20_000)
-    large = {"trace": pd.DataFrame({"topics": [5]}), "noise": pd.DataFrame({"x": noise})}
-    write(dataclasses.replace(walk(60, [31]), tables=large), study / "lda-20-from60")
+    steps = np.arange(10_000)  # as long a chain as the paper's, with noise where it never has any
+    trace = pd.DataFrame({"step": steps, "topics": 30, "log_estimate": -1e5 - steps // 100, "accepted": False})
+    large = {"trace": trace, "noise": pd.DataFrame({"x": noise})}
+    wide = walk(30, [31])
+    wide.run.params["corpus"] = "lda-20-wide"
+    for start, record in (("wide", wide), ("from30", walk(30, [31]))):
+        write(dataclasses.replace(record, tables=large), study / f"lda-20-{start}")
     claims = keep(tmp_path)
     assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")
-    assert {path.name for path in (records / "lda-20-from60").iterdir()} == {"run.json", "trace.parquet"}
-    shutil.rmtree(study / "lda-20-from60")
+    assert claims["verdict"]["T2"] == "not reproduced"  # from both
+    assert {path.name for path in (records / "lda-20-wide").iterdir()} == {"run.json", "trace.parquet"}
+    noisy = trace.assign(log_estimate=noise[:10_000])  # too large to be kept, but there
+    write(dataclasses.replace(wide, tables={"trace": noisy.assign(topics=20)}), study / "lda-20-wide")
+    assert keep(tmp_path)["verdict"]["T2"] == "partly"
+    assert {path.name for path in (records / "lda-20-wide").iterdir()} == {"run.json"}
+    shutil.rmtree(study / "lda-20-wide")
+    shutil.rmtree(study / "lda-20-from30")
     (records / "lda-20-from200" / "trace.parquet").unlink()
     assert keep(tmp_path)["ours"]["T3"].startswith("T = 30 after 170 steps")  # the answer that was kept
     (paper / "kept" / "claims.csv").unlink()

@@ -16,9 +16,9 @@ if "number_of_topics" in config["studies"]:
         """Chains from one start that differ by m share estimates: that of the largest m makes them."""
         for entry in NUMBER[part]:
             rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
+            *smaller, largest = inners = sorted(set(entry["inner"]))
             for start in entry["starts"]:
-                *smaller, largest = sorted(entry["inner"])
-                for inner in (*smaller, largest):
+                for inner in inners:
                     shared = {"shorter": smaller} if smaller and inner == largest else {}
                     name = f"pmmh-{entry['sampler']}-m{inner}-from{start}"
                     yield name, {**rest, "start": start, "inner": inner, **shared}

@@ -20,7 +20,7 @@ from bayestopics.runs.record import read
 
 PAPER = Path("results/paper")
 LARGEST = 400_000  # bytes
-SMALL = 60_000  # bytes of a table that is kept with its record
+SMALL = 60_000  # bytes of a table that is kept with its record; a PMMH trace of 10,000 steps is smaller
 COLOURS = 256  # of a kept figure: with fewer, lines that cross bands lose their colour
 
 
@@ -49,9 +49,11 @@ with replacing(PAPER / "kept") as kept:
             folder = kept / place.parts[0] / "records" / source.parent.name
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
-            for path in source.parent.glob("*.parquet"):
-                if path.stat().st_size <= SMALL:
-                    shutil.copyfile(path, folder / path.name)
+            for name, content in record.tables.items():
+                content.to_parquet(folder / f"{name}.parquet", index=False, compression="zstd")
+                if (folder / f"{name}.parquet").stat().st_size > SMALL:
+                    (folder / f"{name}.parquet").unlink()
+            records.setdefault(place.parts[0], {})[source.parent.name] = record
             target = folder / source.name
         elif source.suffix in (".png", ".csv", ".md") and len(place.parts) <= 2:
             target = kept / place
@@ -69,10 +71,11 @@ with replacing(PAPER / "kept") as kept:
             content["volatile"]["platform"] = content["volatile"]["platform"].partition("-")[0]
             target.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     if not (PAPER / "claims.csv").exists():  # not everything was run
-        for path in kept.glob("*/records/*/run.json"):
-            record = read(path.parent)
+        for path in sorted(kept.glob("*/records/*/run.json")):
+            record, study = read(path.parent), records.setdefault(path.parts[-4], {})
             record.tables, record.arrays = Kept(record.tables), Kept(record.arrays)
-            records.setdefault(path.parts[-4], {})[path.parts[-2]] = record
+            study.setdefault(path.parts[-2], record)
+        records = {study: dict(sorted(found.items())) for study, found in records.items()}
         listed = yaml.safe_load(Path("config/claims.yaml").read_text(encoding="utf-8"))
         claims = table(listed, records, Registry().entries, "paper", ())
         if (kept / "claims.csv").exists():

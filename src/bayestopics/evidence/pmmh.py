@@ -288,7 +288,8 @@ def pmmh(
     """One chain from each of `starts`: `burn_in` steps, then `iterations` that are kept.
 
     `shorter` are smaller numbers of inner sweeps: the trace tells what the proposal's estimate would have been with
-    each. A chain with that number and the same seed takes these as `given` (`given_by`), and need not make them.
+    each. One chain with that number, the same seed and start takes these as `given` (`given_by`), and need not make
+    them.
     The caller removes the checkpoint once its record is written. With `workers` > 1 a script needs the usual
     `if __name__ == "__main__":`, because each process imports it.
     """
@@ -386,10 +387,12 @@ def _column(inner: int) -> str:
 
 
 def given_by(trace: pd.DataFrame, start: int, inner: int) -> dict[Key, float]:
-    """Of one chain, whose trace has the estimates of fewer sweeps: those that a chain of `inner` sweeps can take over.
+    """From the proposals of one chain, with the estimates of fewer sweeps: those that one of `inner` sweeps can use.
 
     That of the start is not among them: it was never proposed.
     """
+    if "chain" in trace and trace["chain"].any():
+        raise InputError("estimates are numbered by chain: one chain's alone can be given on")
     numbers = trace.groupby("proposed").cumcount() + (trace["proposed"] == start)
     keys = zip(trace["proposed"].tolist(), numbers.tolist(), strict=True)
     return {(0, topics, number): value for (topics, number), value in zip(keys, trace[_column(inner)], strict=True)}

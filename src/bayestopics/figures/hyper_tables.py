@@ -98,7 +98,7 @@ def grid_of(table: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray, n
 
 
 def with_functionals(records: Iterable[Record]) -> list[Record]:
-    return [record for record in in_order(of_kind(records, "surface")) if "functional" in record.tables]
+    return [record for record in in_order(of_kind(records, "surface")) if record.run.params["functionals"]]
 
 
 def pairs(records: Iterable[Record]) -> list[tuple[Record, Record]]:

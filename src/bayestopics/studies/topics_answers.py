@@ -99,7 +99,8 @@ def claim_t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     if not all_there and min(len(record.trace) for record in chains) < 4000:
         return Answer(ours, TOO_SHORT, "not comparable")
     parts = (all_there and max(there) < 4000, all_there and there == sorted(there, reverse=True))
-    return Answer(ours, _doubts(chains), verdict(*parts))
+    coupled = any("before" in record.run.params for record in chains)
+    return Answer(ours, _doubts(chains) + coupled * "; the chains share estimates, and so their luck", verdict(*parts))
 
 
 def claim_t2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:

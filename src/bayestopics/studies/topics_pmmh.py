@@ -23,8 +23,8 @@ def walk(run: Run, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior, l
     """The first half of the chain is its burn-in; the trace has all of it, and running means are of all of it. What was
     proposed stands in a table of its own, which nothing compresses.
 
-    `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here,
-    so the two chains differ by m and not by luck, and most of the work is done.
+    `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here:
+    where it has been, none need be made.
     """
     watch = Stopwatch()
     params = run.params

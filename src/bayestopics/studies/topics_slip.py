@@ -8,6 +8,7 @@ what would give such numbers, not what was done: the authors' program is not at 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bayestopics.corpus.corpus import Corpus
@@ -27,8 +28,8 @@ class Slipped(TopicPrior):
         return -topics * self.log_gamma
 
 
-def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
+def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Record] = ()) -> Record:
     """As `topics_pmmh`, under this prior."""
     params = run.params
     prior = Slipped(params["least"], params["most"], log_gamma=math.lgamma(corpus.term_count * params["eta"]))
-    return topics_pmmh.walk(run, corpus, checkpoint, prior)
+    return topics_pmmh.walk(run, corpus, checkpoint, prior, *before)

@@ -20,7 +20,7 @@ PMMH = (  # corpus, m, steps, the paper's hours
     ("whales", 50, 10_000, 1.1),
     ("birds-of-prey", 50, 10_000, 1.2),
 )
-# sweeps a T, those of ours to one that is kept (a burn-in of half comes before), hours
+# sweeps a T, how many of ours count for one that is kept (of harmonic means the burn-in does; a pilot is extra), hours
 RIVALS = (("chib", 1_000, 1.0, 22.7), ("harmonic-z", 3_500, 1.5, 22.7), ("harmonic-psi", 3_500, 1.5, 22.7))
 RIVAL_TOPICS = np.arange(3, 61)
 SCORES = (("whales", 153, 3.3), ("birds-of-prey", 304, 10.6))  # documents, hours; T = 2..20, 100 sweeps each
@@ -49,7 +49,10 @@ def _pmmh(record: Record) -> Iterator[dict[str, Any]]:
     if record.volatile["resumed"] or "before" in params:  # its seconds are of a part of the work
         return
     for name, inner, steps, theirs in PMMH:
-        if name == corpus and inner in (params["inner"], *params.get("shorter", ())):  # the work goes with m
+        if name == corpus and inner in (
+            params["inner"],
+            *params.get("shorter", ()),
+        ):  # the work goes with m, at equal T
             share = inner / params["inner"] / params["iterations"]
             seconds = record.volatile["cpu_seconds"] * share * steps * factor
             yield _row("PMMH", corpus, record, f"m = {inner}, {steps:,} steps", seconds, theirs)
