@@ -55,7 +55,7 @@ def test_everything_is_made(finished):
     made += [f"split_merge/{name}" for name in ("blocks.png", "blocks.csv", "law.png", "law.csv")]
     made += ["routes/routes.png", "routes/routes.csv"]
     assert [name for name in made if not (results / name).is_file()] == []
-    assert len(finished.records()) == 6 + 4 + 7 + 14 + 9 + 10 + 4 + 1
+    assert len(finished.records()) == 6 + 4 + 7 + 15 + 9 + 10 + 4 + 1
     assert not list((finished.folder / "results" / "checkpoints").glob("*"))
 
 
