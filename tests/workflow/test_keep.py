@@ -60,7 +60,7 @@ def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
 
     shutil.rmtree(study / "lda-20-from200")  # another machine: claims are of what it has and of what is kept
     noise = np.random.default_rng(0).random(20_000)
-    steps = np.arange(10_000)  # as long a chain as the paper's, with noise where it never has any
+    steps = np.arange(10_000)  # as long a chain as the paper's
     trace = pd.DataFrame({"step": steps, "topics": 30, "log_estimate": -1e5 - steps // 100, "accepted": False})
     large = {"trace": trace, "noise": pd.DataFrame({"x": noise})}
     wide = walk(30, [31])

@@ -49,10 +49,8 @@ def _pmmh(record: Record) -> Iterator[dict[str, Any]]:
     if record.volatile["resumed"] or "before" in params:  # its seconds are of a part of the work
         return
     for name, inner, steps, theirs in PMMH:
-        if name == corpus and inner in (
-            params["inner"],
-            *params.get("shorter", ()),
-        ):  # the work goes with m, at equal T
+        if name == corpus and inner in (params["inner"], *params.get("shorter", ())):
+            # the work goes with m, at equal T
             share = inner / params["inner"] / params["iterations"]
             seconds = record.volatile["cpu_seconds"] * share * steps * factor
             yield _row("PMMH", corpus, record, f"m = {inner}, {steps:,} steps", seconds, theirs)
