@@ -107,7 +107,8 @@ def evidence(
     sweeps for chib (a pilot of a third comes first) and the harmonic means (a burn-in of half comes first), m for
     pseudo-marginal. For reference each repeat makes `passes` over all T to find good topics (`walk`), so that what it
     gives for one T depends on the others. `workers` processes share the repeats; the results are the same bits for any
-    number of them. A harmonic mean comes with the other one `from_the_same_chains`. The caller removes the checkpoint.
+    number of them, but for their CPU `seconds`. A harmonic mean comes with the other one `from_the_same_chains`. The
+    caller removes the checkpoint.
     """
     if method not in METHODS or path not in PATHS:
         raise InputError(f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {method}, {path}")
@@ -156,7 +157,7 @@ def summary(
 
 
 Job = tuple[int, int]  # T, number of the repeat
-Done = tuple[Any, float]  # log-estimate, or both of HARMONIC; seconds
+Done = tuple[Any, float]  # log-estimate, or both of HARMONIC; CPU seconds
 WALK = "walk"  # in the place of T
 Todo = dict[Any, tuple[Any, ...]]  # key -> function, arguments
 
@@ -195,12 +196,12 @@ def _make(work: Work, job: Job, found: Found | None) -> Done:
     warm(work.name)
     topics, repeat = job
     chains = "harmonic" if work.name in HARMONIC else work.name
-    rng, start = generator(work.seed, f"evidence/{chains}/{topics}/{repeat}"), time.perf_counter()
+    rng, start = generator(work.seed, f"evidence/{chains}/{topics}/{repeat}"), time.process_time()
     given = (work.corpus, topics, work.prior)
     if found is None:
-        return ESTIMATORS[work.name](*given, work.sweeps, rng), time.perf_counter() - start
+        return ESTIMATORS[work.name](*given, work.sweeps, rng), time.process_time() - start
     value = reference.estimate(*given, work.sweeps, rng, from_assignments(*given, found.assignments))
-    return value, found.seconds + time.perf_counter() - start
+    return value, found.seconds + time.process_time() - start
 
 
 def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: Checkpoint | None) -> dict[Job, Done]:

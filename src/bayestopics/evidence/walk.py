@@ -44,7 +44,7 @@ class Found:
     assignments: np.ndarray
     score: float = 0.0  # the mean of `times` scores
     times: int = 0
-    seconds: float = 0.0  # spent on this T
+    seconds: float = 0.0  # of CPU time, spent on this T
 
 
 def go_over(
@@ -64,14 +64,14 @@ def go_over(
     order = sorted(set(topics), reverse=number % 2 == 0)
     bar = {"desc": "looking for topics", "unit": "T", "total": len(order), "disable": None, "leave": False}
     for before, many in tqdm(zip([None, *order], order, strict=False), **bar):
-        start = time.perf_counter()
+        start = time.process_time()
         if number == 0:
             found[many] = Found(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)
         elif many > 1:
             trials.compare(found[many], trials.melt(trials.state(found[many])))
         if before is not None and many > 1:
             trials.compare(found[many], trials.melt(trials.neighbour(trials.state(found[before]), many)))
-        found[many].seconds += time.perf_counter() - start
+        found[many].seconds += time.process_time() - start
     return found
 
 

@@ -261,7 +261,7 @@ def draw_ladders(records: list[Record], scale: str) -> Figure:
             axis.plot(part["seconds"], part["scatter"], label=NAMES[str(path)], markersize=5, **LOOK[str(path)])
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.run.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
-        axis.set(xlabel="seconds an estimate", ylabel="scatter of log-estimates (nats)")
+        axis.set(xlabel="CPU seconds an estimate", ylabel="scatter of log-estimates (nats)")
         plain_ticks(axis.xaxis)
         plain_ticks(axis.yaxis)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=2, fontsize=8.5)

@@ -241,7 +241,7 @@ def claim_t10(records: Records, entries: dict[str, Entry], numbers: dict[str, An
         f"{r['method']} {r['corpus']}, {r['work']}: {r['hours']:.2g} h (paper {r['hours of the paper']})"
         for _, r in table.iterrows()
     ]
-    return Answer("; ".join(said), "seconds of our runs, scaled to the same work", "not comparable")
+    return Answer("; ".join(said), "CPU seconds of our runs, scaled to the same work", "not comparable")
 
 
 def claim_t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:

@@ -44,9 +44,9 @@ def compute(run: Run, corpus: Corpus, checkpoint: Checkpoint) -> Record:
         number, path, steps, direction, repeat = job
         simulated = simulate_lda(**law, rng=run.generator(f"corpus {number}"))
         warm(path)
-        rng, start = run.generator(str(job)), time.perf_counter()
+        rng, start = run.generator(str(job)), time.process_time()
         value = _estimate(simulated.corpus, simulated.truth["assignments"], law, path, steps, direction, rng)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         keys = {"corpus": number, "path": path, "steps": steps, "direction": direction, "repeat": repeat}
         rows.append(keys | {"log_estimate": value, "seconds": seconds})
         if checkpoint.due():

@@ -1,6 +1,6 @@
 """Study `number_of_topics`, hours of one core: the paper's work [Chen & Doss, table 3], by its program and by ours.
 
-Ours are CPU or sampling seconds of our runs, scaled up to the paper's lengths, numbers of T, documents and tokens.
+Ours are CPU seconds of our runs, scaled up to the paper's lengths, numbers of T, documents and tokens.
 """
 
 from __future__ import annotations
