@@ -21,11 +21,13 @@ COLUMNS = ["id", "paper", "where", "claim", "ours", "error", "scale", "verdict",
 
 def walk(start: int, steps: list[int]) -> Record:
     params = {"kind": "topics_pmmh", "corpus": "lda-20", "sampler": "single-site", "start": start, "inner": 50}
-    params["iterations"] = len(steps)
+    params |= {"most": 250, "iterations": len(steps)}
     run = Run("number_of_topics", "paper", f"lda-20-from{start}", params, 1, "lda-20", "f00d", "c0de")
     metrics = {"mode": 20, "last_topics": steps[-1], "log_estimate_sd": 100.0, "acceptance_rate": 0.0}
     volatile = {"cpu_seconds": 10.0, "resumed": 0, "platform": "Linux-5.1-of-somebody"}
-    return Record(run, metrics, tables={"trace": pd.DataFrame({"topics": steps})}, volatile=volatile)
+    trace = pd.DataFrame({"topics": steps, "log_estimate": -1.0})
+    posterior = pd.DataFrame({"topics": [steps[-1]], "probability": 1.0})
+    return Record(run, metrics, tables={"trace": trace, "posterior": posterior}, volatile=volatile)
 
 
 def keep(folder: Path) -> pd.DataFrame:
@@ -41,7 +43,8 @@ def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
     paper = tmp_path / "results" / "paper"
     for name in ("blocking", "number_of_topics"):
         write(walk(99, [5]), paper / "kept" / name / "records" / "old")
-        (paper / "kept" / name / "records" / "old" / "trace.parquet").unlink()
+        for table in ("trace", "posterior"):
+            (paper / "kept" / name / "records" / "old" / f"{table}.parquet").unlink()
     old = [["B1", "", "", "", "nine", "", "paper", "partly", ""], ["T3", "", "", "", "old", "", "paper", "partly", ""]]
     pd.DataFrame(old, columns=COLUMNS).to_csv(paper / "kept" / "claims.csv", index=False)
 
@@ -57,6 +60,8 @@ def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
     volatile = json.loads((records / "lda-20-from200" / "run.json").read_text(encoding="utf-8"))["volatile"]
     assert volatile["platform"] == "Linux"
     assert (records.parent / "walks.png").exists()
+    assert (records.parent / "walks-lda-20.png").exists()  # drawn from the record that has a trace
+    assert list(pd.read_csv(records.parent / "walks.csv")["start"]) == [200, 99]  # of both
 
     shutil.rmtree(study / "lda-20-from200")  # another machine: claims are of what it has and of what is kept
     noise = np.random.default_rng(0).random(20_000)

@@ -2,7 +2,8 @@
 
 Figures, tables and the claims, and of every run record its run.json and its small tables. A study that was run to its
 end, and so published, takes the place of what was kept of it. Of one that was not, the records that are there are
-added, and the claims that they answer together with those kept before: a night's work may take several machines.
+added, and the claims that they answer together with those kept before: a night's work may take several machines. The
+number of topics, which takes longest, also has its figures and tables from both.
 """
 
 import json
@@ -15,6 +16,8 @@ from PIL import Image
 
 from bayestopics.claims import MissingRecords, markdown, merged, table
 from bayestopics.corpus.registry import Registry
+from bayestopics.figures import topics_parts
+from bayestopics.figures.style import save
 from bayestopics.files import replacing
 from bayestopics.runs.record import read
 
@@ -22,6 +25,10 @@ PAPER = Path("results/paper")
 LARGEST = 400_000  # bytes
 SMALL = 60_000  # bytes of a table that is kept with its record; a PMMH trace of 10,000 steps is smaller
 COLOURS = 256  # of a kept figure: with fewer, lines that cross bands lose their colour
+
+
+def keep_figure(source: Path, target: Path) -> None:
+    Image.open(source).convert("RGB").quantize(COLOURS).save(target, optimize=True)
 
 
 class Kept(dict):
@@ -61,7 +68,7 @@ with replacing(PAPER / "kept") as kept:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".png":
-            Image.open(source).convert("RGB").quantize(COLOURS).save(target, optimize=True)
+            keep_figure(source, target)
         else:
             shutil.copyfile(source, target)
         if target.stat().st_size > LARGEST:
@@ -82,3 +89,11 @@ with replacing(PAPER / "kept") as kept:
             claims = merged(pd.read_csv(kept / "claims.csv", keep_default_na=False), claims)
         claims.to_csv(kept / "claims.csv", index=False)
         (kept / "claims.md").write_text(markdown(claims, "paper", {}), encoding="utf-8")
+        if (PAPER / "number_of_topics").exists() and "number_of_topics" not in current:
+            parts = records["number_of_topics"].values()
+            for name, figure in topics_parts.figures(parts, "paper"):
+                target = kept / "number_of_topics" / f"{name}.png"
+                save(figure, target)
+                keep_figure(target, target)
+            for name, content in topics_parts.tables(parts):
+                content.to_csv(kept / "number_of_topics" / f"{name}.csv", index=False)

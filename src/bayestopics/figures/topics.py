@@ -54,39 +54,46 @@ def _mark(axis: Axes, record: Record, vertical: bool) -> None:
 
 
 def draw_walks(records: list[Record], scale: str) -> Figure:
-    """T along every chain of one corpus, its running mean, and the log-estimates that hold it."""
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(14, 4.6))
+    """T along every chain of one corpus, its running mean, and the log-estimates that hold it; a row a largest T."""
+    ranges = sorted({record.run.params["most"] for record in records})
+    figure, axes = plt.subplots(len(ranges), 3, figsize=(14, 0.9 + 3.7 * len(ranges)), squeeze=False)
     for number, record in enumerate(records):
-        params, trace, style = record.run.params, record.trace, {"color": COLOURS[number % len(COLOURS)]}
-        label = f"from {params['start']}, m = {params['inner']}"
-        if params["sampler"] == "prior":
-            label += ", importance sampling from the prior"
-        if params["kind"] == "topics_empirical":
-            label += f", alpha = {record.metrics['alpha']:.3f}, eta = {record.metrics['eta']:.3f} (estimated)"
-        label += f": sd {record.metrics['log_estimate_sd']:,.0f} nats, accepted {record.metrics['acceptance_rate']:.2%}"
-        steps = np.arange(1, len(trace) + 1)
-        left.plot(steps, trace["topics"], linewidth=0.9, label=label, **style)
-        middle.plot(steps, running_mean(trace), linewidth=1.3, **style)
-        if params["sampler"] != "prior":  # its estimates are far below all others
-            right.plot(steps, trace["log_estimate"], linewidth=1.0, **style)
-    for axis in (left, middle):
-        _mark(axis, records[0], vertical=False)
-        axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-    left.set(title=f"{records[0].run.corpus}: T", xlabel="step", ylabel="number of topics")
-    middle.set(title="running mean of T", xlabel="step")
-    right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
-    right.yaxis.set_major_formatter("{x:,.0f}")
-    rows = (len(records) + 1) // 2
-    figure.legend(
-        *left.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.04)
-    )
+        row = axes[ranges.index(record.run.params["most"])]
+        _draw_walk(row, record, COLOURS[number % len(COLOURS)])
+    for left, middle, right in axes:
+        for axis in (left, middle):
+            _mark(axis, records[0], vertical=False)
+            axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+        left.set(title=f"{records[0].run.corpus}: T", xlabel="step", ylabel="number of topics")
+        middle.set(title="running mean of T", xlabel="step")
+        right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
+        right.yaxis.set_major_formatter("{x:,.0f}")
+    lines = [line for left in axes[:, 0] for line in left.get_legend_handles_labels()[0]]
+    inches = figure.get_figheight()
+    figure.legend(handles=lines, fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.2 / inches))
     doubts = [text] if (text := disagreement(records)) else []
     if doubted := sum(bool(record.warnings) for record in records):
         doubts.append(f"{doubted} of {len(records)} chains are not to be trusted: the table of chains has the reasons")
-    figure.text(0.01, 0.005, "; ".join(doubts), color="#AA3333", fontsize=9)
+    figure.text(0.01, 0.03 / inches, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
-    figure.tight_layout(rect=(0, 0.06 + 0.045 * rows, 1, 1))
+    figure.tight_layout(rect=(0, (0.3 + 0.21 * ((len(records) + 1) // 2)) / inches, 1, 1))
     return figure
+
+
+def _draw_walk(axes: np.ndarray, record: Record, colour: str) -> None:
+    """One chain; T, its running mean and the log-estimate, an axis each."""
+    params, trace = record.run.params, record.trace
+    label = f"from {params['start']}, m = {params['inner']}"
+    if params["sampler"] == "prior":
+        label += ", importance sampling from the prior"
+    if params["kind"] == "topics_empirical":
+        label += f", alpha = {record.metrics['alpha']:.3f}, eta = {record.metrics['eta']:.3f} (estimated)"
+    label += f": sd {record.metrics['log_estimate_sd']:,.0f} nats, accepted {record.metrics['acceptance_rate']:.2%}"
+    steps = np.arange(1, len(trace) + 1)
+    axes[0].plot(steps, trace["topics"], linewidth=0.9, label=label, color=colour)
+    axes[1].plot(steps, running_mean(trace), linewidth=1.3, color=colour)
+    if params["sampler"] != "prior":  # its estimates are far below all others
+        axes[2].plot(steps, trace["log_estimate"], linewidth=1.0, color=colour)
 
 
 def disagreement(records: list[Record]) -> str:
@@ -175,7 +182,7 @@ def evidence_table(records: list[Record]) -> pd.DataFrame:
             "repeats": record.run.params["repeats"],
             "best_topics": int(table["log_evidence"].idxmax()),
             "scatter": float(estimates.groupby("topics")["log_estimate"].agg(spread).median()),
-            "seconds_an_estimate": float(record.tables["timing"]["seconds"].mean()),
+            "seconds_an_estimate": record.volatile["sampling_seconds"] / len(estimates),
         }
         if record.run.corpus in yardsticks:
             both = pd.concat(
