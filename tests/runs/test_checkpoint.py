@@ -24,6 +24,7 @@ from bayestopics.lda.state import Prior, State
 from bayestopics.predict.completion import Completion, split
 from bayestopics.runs import checkpoint as checkpoint_module
 from bayestopics.runs import fit as fit_module
+from bayestopics.runs import record as record_module
 from bayestopics.runs.chain import Perplexity, run_chain, warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import fit
@@ -69,7 +70,7 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 
 def sweeps_done(folder: Path) -> list[int]:
-    return sorted(len(pickle.loads(path.read_bytes())[1]) for path in checkpoints_in(folder))
+    return sorted(len(pickle.loads(path.read_bytes())[0][1]) for path in checkpoints_in(folder))
 
 
 def die_in_the_second_chain(folder: Path) -> None:
@@ -242,6 +243,23 @@ def test_a_failed_save_leaves_the_last_checkpoint(tmp_path: Path) -> None:
     checkpoint.remove()
     checkpoint.remove()
     assert checkpoint.load() is None
+
+
+def test_seconds_of_earlier_lives_count_as_far_as_they_were_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(record_module.time, "perf_counter", lambda: now)
+    monkeypatch.setattr(record_module, "_cpu_seconds", lambda: now / 2)
+    checkpoint = Checkpoint(tmp_path, RUN)
+    now = 140.0
+    checkpoint.save("state")
+    now = 1000.0  # killed, and started again
+    again = Checkpoint(tmp_path, RUN)
+    assert again.load() == "state"
+    now = 1003.0
+    assert again.seconds() == {"wall_seconds": 43.0, "cpu_seconds": 21.5}
+    assert Checkpoint(tmp_path / "none", RUN).seconds() == {"wall_seconds": 0.0, "cpu_seconds": 0.0}
 
 
 def test_due_when_the_time_since_the_last_save_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,6 +222,7 @@ def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sa
     metrics = {"mode": int(half.mode()[0]), "last_topics": topics[-1], "running_mean": trace["topics"].mean()}
     metrics |= {"log_estimate_sd": 100.0, "acceptance_rate": 0.0, "probability_of_mode": shares["probability"].max()}
     params = {"corpus": corpus, "sampler": sampler, "start": start, "inner": inner, "iterations": len(topics)}
+    params["most"] = 100
     one = run("pmmh", name=f"{corpus}-{sampler}-{inner}-{start}", **params)
     volatile = {"cpu_seconds": 10.0, "resumed": 0}
     return Record(one, metrics, tables={"trace": trace, "posterior": shares}, volatile=volatile)
@@ -252,6 +253,17 @@ def test_the_figure_says_that_starts_matter():
     assert figures.disagreement(together) == ""  # another m is another chain
     texts = [text.get_text() for text in figures.draw_walks(apart, "smoke").texts]
     assert any("depends on where it starts" in text for text in texts)
+
+
+def test_chains_with_another_range_of_topics_have_a_row_of_their_own():
+    near, far = walk("lda-20", 10 * [20]), walk("lda-20", 10 * [150], start=200)
+    far.run.params["most"] = 250
+    for record in (near, far):
+        record.tables["trace"]["log_estimate"] = -1.0
+    figure = figures.draw_walks([near, far], "smoke")
+    lines = [[list(line.get_ydata())[0] for line in axis.get_lines()] for axis in figure.axes[::3]]
+    assert lines == [[20], [150]]
+    assert [len(legend.get_texts()) for legend in figure.legends] == [2]
 
 
 def test_t1_wants_all_chains_to_arrive_and_stay():
@@ -342,9 +354,6 @@ def test_hours_are_those_of_the_same_work():
     assert list(table["work"]) == ["m = 50, 5,000 steps", "m = 100, 5,000 steps"]
     assert table["hours"].to_numpy() == pytest.approx(np.array([0.5, 1.0]) * 10 * 5000 / 3600)
     chain.run.params["before"] = ["another"]
-    assert topics_times.hours([chain]).empty
-    del chain.run.params["before"]
-    chain.volatile["resumed"] = 1  # its seconds are of a part
     assert topics_times.hours([chain]).empty
     chib = evidences("lda-20", "chib", {3: 0.0, 60: 0.0})
     chib.run.params["sweeps"] = 100

@@ -18,6 +18,7 @@ with logged(snakemake.log[0]):
     run = Run("blocking", params.scale, name, params.run, params.seed, **describe(corpus), code=params.code)
     checkpoint = Checkpoint(Path(params.checkpoints), run)
     record = compute(run, corpus, checkpoint)
+    record.volatile |= checkpoint.seconds()  # with those before it was killed
     write(record, Path(snakemake.output.record))
     checkpoint.remove()
     print(record.metrics)

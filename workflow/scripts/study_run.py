@@ -23,6 +23,7 @@ if __name__ == "__main__":  # worker processes import this file
         checkpoint = Checkpoint(Path(params.checkpoints), run)
         compute = import_module(f"bayestopics.studies.{params.run['kind']}").compute
         record = compute(run, corpus, checkpoint, before) if before else compute(run, corpus, checkpoint)
+        record.volatile |= checkpoint.seconds()  # with those before it was killed
         write(record, Path(snakemake.output.record))
         checkpoint.remove()
         print(record.metrics, *record.warnings, sep="\n")

@@ -85,18 +85,21 @@ class Record:
 class Stopwatch:
     """Wall and CPU seconds since it was made, of this process and those that it started and that have ended.
 
-    The peak memory is that of the largest of them. A run that was resumed says so in `resumed`.
+    The peak memory is that of the largest of them. A run that was resumed says so in `resumed`, and its checkpoint
+    knows the seconds of its earlier lives.
     """
 
     def __init__(self) -> None:
         self.wall, self.cpu = time.perf_counter(), _cpu_seconds()
 
+    def seconds(self) -> dict[str, float]:
+        return {"wall_seconds": time.perf_counter() - self.wall, "cpu_seconds": _cpu_seconds() - self.cpu}
+
     def volatile(self, **more: Any) -> dict[str, Any]:
         peak = max(resource.getrusage(who).ru_maxrss for who in PROCESSES)
         return {
             "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "wall_seconds": time.perf_counter() - self.wall,
-            "cpu_seconds": _cpu_seconds() - self.cpu,
+            **self.seconds(),
             "peak_memory_mb": peak / (1024.0 if sys.platform != "darwin" else 1024.0**2),
             "cpu": cpu_model(),
             "platform": platform.platform(),

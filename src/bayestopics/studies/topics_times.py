@@ -46,7 +46,7 @@ def _pmmh(record: Record) -> Iterator[dict[str, Any]]:
     params, (corpus, factor) = record.run.params, _paper_corpus(record)
     if params["sampler"] != "single-site" or params["start"] != 30:
         return
-    if record.volatile["resumed"] or "before" in params:  # its seconds are of a part of the work
+    if "before" in params:  # its seconds are of a part of the work
         return
     for name, inner, steps, theirs in PMMH:
         if name == corpus and inner in (params["inner"], *params.get("shorter", ())):
