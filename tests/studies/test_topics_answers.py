@@ -261,7 +261,7 @@ def test_chains_with_another_range_of_topics_have_a_row_of_their_own():
     for record in (near, far):
         record.tables["trace"]["log_estimate"] = -1.0
     figure = figures.draw_walks([near, far], "smoke")
-    lines = [[list(line.get_ydata())[0] for line in axis.get_lines()] for axis in figure.axes[::3]]
+    lines = [[line.get_ydata()[0] for line in axis.get_lines()] for axis in figure.axes[::3]]
     assert lines == [[20], [150]]
     assert [len(legend.get_texts()) for legend in figure.legends] == [2]
 
