@@ -86,7 +86,7 @@ def select(
     logs = table["log_marginal"].to_numpy()
     shares = np.exp(logs - logsumexp(logs))
     best = int(table["topics"][int(np.argmax(logs))])
-    doubts += _doubts(table, best)
+    doubts += _doubts(table, best, repeats)
     hyper = search_several(corpus, best, chains=chains, workers=workers, seed=seed, sweeps=max(1000, sweeps))
     posterior = dict(zip(numbers, shares.tolist(), strict=True))
     return Selection(best, posterior, table, hyper, [*doubts, *hyper.warnings])
@@ -105,11 +105,11 @@ def log_volume(chain: FullBayes) -> float:
     return float(np.log(2 * np.pi) + 0.5 * np.linalg.slogdet(covariance)[1] - LOG_AREA)
 
 
-def _doubts(table: pd.DataFrame, best: int) -> list[str]:
+def _doubts(table: pd.DataFrame, best: int, repeats: int) -> list[str]:
     said = []
     if best in (table["topics"].iloc[0], table["topics"].iloc[-1]) and len(table) > 1:
         said.append(f"T={best} is the first or the last that was tried: try more")
-    near = table[not_excluded(table["log_marginal"].tolist(), table["standard_error"].tolist())]
+    near = table[not_excluded(table["log_marginal"].tolist(), table["standard_error"].tolist(), repeats)]
     if len(near) > 1:
-        said.append(f"within two standard errors of each other: T = {', '.join(map(str, near['topics']))}")
+        said.append(f"the errors do not tell apart T = {', '.join(map(str, near['topics']))}")
     return said

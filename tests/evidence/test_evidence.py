@@ -172,11 +172,14 @@ def test_errors_do_not_lie():
 
 
 def test_what_errors_do_not_exclude():
-    """Two standard errors of a difference: 2 sqrt(3^2 + 4^2) = 10."""
-    assert not_excluded([0.0, -9.9, -10.1], [3.0, 4.0, 4.0]).tolist() == [True, True, False]
-    assert not_excluded([-1e9, 0.0, -1.0], [None, 0.1, 0.1]).tolist() == [True, True, False]
+    """Deviations of many repeats: twice sqrt(3^2 + 4^2) = 5. Errors of three: Student's t has 4.303 with 2 degrees."""
+    assert not_excluded([0.0, -9.9, -10.1], [3.0, 4.0, 4.0], 100).tolist() == [True, True, False]
+    assert not_excluded([-1e9, 0.0, -3.0], [None, 0.3, 0.4], 100).tolist() == [True, True, False]
+    assert not_excluded([0.0, -2.15, -2.16], [0.3, 0.4, 0.4], 3).tolist() == [True, True, False]
+    assert not_excluded([0.0, -12.4, -12.5], [3.0, 4.0, 4.0], 3).tolist() == [True, True, False]
+    assert not_excluded([0.0, -1e9], [None, None], 1).tolist() == [True, True]
     found = evidence(CORPUS, [1, 2, 3], Prior(0.4, 0.3), path="ais", sweeps=10, repeats=3)
-    near = not_excluded(found["log_evidence"], found["standard_error"])
+    near = not_excluded(found["log_evidence"], found["standard_error"], 3)
     assert found["not_excluded"] == [t for t, one in zip([1, 2, 3], near, strict=True) if one]
     assert found["best"] == 1 + int(np.argmax(found["log_evidence"]))
 

@@ -141,7 +141,7 @@ def summary(
         doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
         both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     values, errors = [one.log_evidence for one in found], [one.standard_error for one in found]
-    near = not_excluded(values, errors)
+    near = not_excluded(values, errors, len(log_estimates[0]))
     return {
         "topics": list(topics),
         "best": topics[int(np.argmax(values))],

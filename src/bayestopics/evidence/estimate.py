@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.stats import t as student
 
 LARGE_ERROR = 1.0  # nats: beyond, an average of estimates is ruled by the largest of them
 
@@ -52,9 +53,15 @@ def combine(log_estimates: np.ndarray, *, unbiased: bool = True, has_variance: b
     return Evidence(log_evidence, error, values.tolist(), unbiased, doubts)
 
 
-def not_excluded(log_values: Sequence[float], errors: Sequence[float | None]) -> np.ndarray:
-    """Which are within two standard errors (of the difference) of the largest. An unknown error excludes nothing."""
+def not_excluded(log_values: Sequence[float], errors: Sequence[float | None], repeats: int) -> np.ndarray:
+    """Which are near enough to the largest. An unknown error excludes nothing.
+
+    A difference may be as large as errors from so few repeats allow at a level of 95 % (Student t). Where an error is
+    the deviation of a single repeat (`combine`), it may be at least twice that, however many repeats there are.
+    """
     values = np.asarray(log_values, dtype=float)
     known = np.array([np.inf if error is None or np.isnan(error) else error for error in errors])
+    quantile = float(student.ppf(0.975, repeats - 1)) if repeats > 1 else np.inf
+    margins = known * np.where(known < LARGE_ERROR, quantile, max(2.0, quantile / np.sqrt(repeats)))
     largest = int(np.argmax(values))
-    return values >= values[largest] - 2 * np.hypot(known, known[largest])
+    return values >= values[largest] - np.hypot(margins, margins[largest])

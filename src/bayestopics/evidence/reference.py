@@ -8,7 +8,10 @@ tokens being independent. The estimate is unbiased for every q.
 A chain keeps to one of the T! labellings of its topics. So, for a symmetric prior, all is restricted to the z that the
 reference likes best as they are labelled; this region and its images under relabelling cover all z, and
 m(T) = T! E[weight / (number of empty topics)!]. Sweeps go forward or backward with equal chance, which makes them
-reversible, so that one that leaves the region can be refused; on corpora of some size hardly any does.
+reversible, so that one that leaves the region can be refused; on corpora of some size hardly any does. Where a pilot
+run has many refused, on small corpora and with more topics than words call for, topics come and go and change their
+names, and a reference is of little use; but then annealing from the prior has no point to stay behind at. The estimate
+is the mean of both there. It is unbiased too, for the pilot run is not part of it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from scipy.optimize import linear_sum_assignment
 from tqdm import tqdm
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.annealing import anneal as anneal_from_prior
 from bayestopics.evidence.annealing import check_ladder, ladder_from, pilot
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.jit import kernel, sum_kernel
@@ -36,6 +40,8 @@ SMALLEST_SHARE = 1e-12
 BREAKING = 1e-3  # of ties
 INSIDE, ALL = 10, 1000  # draws of the reference in its region, and in all, that tell its share
 MINIMUM = 20  # sweeps of any part of an estimate
+OFTEN = 0.05  # of the sweeps: when so many are refused, names do not hold
+LONGER = 4  # times is the ladder from the prior then, which takes as long as all the rest of an estimate
 
 
 def estimate(
@@ -44,9 +50,14 @@ def estimate(
     """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior, or are given (and changed); half
     as many of the sampler follow, the reference is made in the other half, and `steps` sweeps lead from it to the
     posterior."""
-    reference, ladder = _prepare(corpus, found or find_topics(corpus, topics, prior, steps, rng), prior, steps, rng)
+    state = found or find_topics(corpus, topics, prior, steps, rng)
+    reference, ladder, refused = _prepare(corpus, state, prior, steps, rng)
     path, log_share = start(corpus, topics, prior, reference, rng)
-    return -math.inf if path is None else log_share + anneal(path, ladder, rng)
+    log_estimate = -math.inf if path is None else log_share + anneal(path, ladder, rng)
+    if refused <= OFTEN:
+        return log_estimate
+    ladder = ladder_from(*pilot(corpus, topics, prior, rng, max(MINIMUM, steps // 10)), LONGER * steps)
+    return float(np.logaddexp(log_estimate, anneal_from_prior(corpus, topics, prior, ladder, rng))) - math.log(2)
 
 
 def estimate_backward(
@@ -54,20 +65,24 @@ def estimate_backward(
 ) -> float:
     """One log-estimate from above, from the z that generated a simulated corpus. The reference has not seen it."""
     found = find_topics(corpus, topics, prior, steps, rng)
-    reference, ladder = _prepare(corpus, found, prior, steps, rng)
+    reference, ladder, _ = _prepare(corpus, found, prior, steps, rng)
     renamed = reference.names(truth)[truth] if reference.symmetric else truth
     return anneal_backward(Path(from_assignments(corpus, topics, prior, renamed), reference), ladder, rng)
 
 
 def _prepare(
     corpus: Corpus, state: State, prior: Prior, steps: int, rng: np.random.Generator
-) -> tuple[Reference, np.ndarray]:
-    """A reference, and a ladder from it to the posterior. The state is changed."""
+) -> tuple[Reference, np.ndarray, float]:
+    """A reference, a ladder from it to the posterior, and the share of sweeps that a pilot run along it refuses. The
+    state is changed."""
     for _ in range(steps // 2):
         single_site.sweep(state, rng)
     reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
-    pilot_run = Path(from_assignments(corpus, state.topics, prior, reference.draw(rng)), reference)
-    return reference, pilot_ladder(pilot_run, steps, rng, max(MINIMUM, steps // 10))
+    drawn, sweeps = reference.draw(rng), max(MINIMUM, steps // 10)
+    if reference.symmetric:
+        drawn = reference.names(drawn)[drawn]
+    pilot_run = Path(from_assignments(corpus, state.topics, prior, drawn), reference)
+    return reference, pilot_ladder(pilot_run, steps, rng, sweeps), pilot_run.refused / sweeps
 
 
 def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> State:
@@ -241,8 +256,7 @@ def pilot_ladder(path: Path, steps: int, rng: np.random.Generator, sweeps: int) 
     first = np.linspace(0.0, 1.0, sweeps + 1)
     ratios = [path.log_ratio]
     for b in first[1:]:
-        path.sweep_anywhere(b, rng)
-        ratios.append(path.log_ratio)
+        ratios.append(path.sweep(b, rng))
     return ladder_from(first, np.array(ratios), steps)
 
 
