@@ -166,7 +166,8 @@ def _topics_command(commands: Any, output: Parser) -> None:
     command.add_argument("--inner", type=_positive, default=50, metavar="m", help="sweeps an estimate")
     command.add_argument("--iterations", type=_positive, default=1000, metavar="n", help="kept, of each chain")
     command.add_argument("--burn-in", type=_count, default=200, metavar="b", help="steps dropped first")
-    command.add_argument("--sampler", default="single-site", metavar="NAME", help="single-site, sparse or grouped")
+    about = "single-site, sparse or grouped; or prior, for draws of the prior in place of a sampler, which fail"
+    command.add_argument("--sampler", default="single-site", metavar="NAME", help=about)
     about = "where an estimate starts: anywhere, or at the end of one pilot run for each T"
     command.add_argument("--z-start", choices=["uniform", "pilot"], default="uniform", help=about)
     command.add_argument("--alpha", type=_number, default=0.1, metavar="A", help="Dirichlet parameter of documents")

@@ -405,6 +405,14 @@ def test_fresh_estimates_are_no_chains_own() -> None:
     assert not set(result.fresh_log_estimates) & set(result.trace["log_estimate_proposed"])
 
 
+def test_scatter_is_not_told_of_one_topic_which_has_none():
+    """A corpus of one document: T = 1 is the mode, and its estimates are exact; those of two topics are not."""
+    one = oracle.tiny_corpus([[0] * 40 + [1] * 40], 2)
+    result = pmmh(one, Prior(0.1, 0.05), topics=TopicPrior(1, 4), starts=[1], inner=2, iterations=200, seed=3)
+    assert result.mode == 1
+    assert result.log_estimate_sd > 0.1
+
+
 def test_the_trace_tells_every_step() -> None:
     for _, trace in in_one_go("uniform").trace.groupby("chain"):
         moved = trace[trace["accepted"]]

@@ -348,6 +348,11 @@ def test_an_estimate_leaves_its_start_alone() -> None:
     assert not start.any()
 
 
+def test_the_prior_takes_no_pilot() -> None:
+    with pytest.raises(InputError, match="no start"):
+        Estimates(tiny(), Prior(), inner=1, seed=1, sampler=PRIOR, start="pilot")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -25,7 +25,7 @@ def walk(start: int, steps: list[int]) -> Record:
     run = Run("number_of_topics", "paper", f"lda-20-from{start}", params, 1, "lda-20", "f00d", "c0de")
     metrics = {"mode": 20, "last_topics": steps[-1], "log_estimate_sd": 100.0, "acceptance_rate": 0.0}
     volatile = {"cpu_seconds": 10.0, "resumed": 0, "platform": "Linux-5.1-of-somebody"}
-    trace = pd.DataFrame({"topics": steps, "log_estimate": -1.0})
+    trace = pd.DataFrame({"topics": steps, "log_estimate": -1.0, "accepted": False})
     posterior = pd.DataFrame({"topics": [steps[-1]], "probability": 1.0})
     return Record(run, metrics, tables={"trace": trace, "posterior": posterior}, volatile=volatile)
 

@@ -255,7 +255,7 @@ class TopicPosterior:
     mode: int
     acceptance_rate: float
     longest_stay: int  # steps without an acceptance, in any chain
-    log_estimate_sd: float  # of fresh estimates at the mode
+    log_estimate_sd: float  # of fresh estimates at the mode; at T = 2 where that is 1, whose estimates are exact
     fresh_log_estimates: np.ndarray
     rhat: float | None  # of T, between the chains; None for one chain, or where none of them moves
     total_variation: float | None  # the largest between the posteriors of two chains
@@ -312,7 +312,7 @@ def pmmh(
         _run(chains, makers, burn_in, observer, checkpoint, resumed)
         trace = pd.concat([_trace(chain, shorter) for chain in chains], ignore_index=True)
         mode = _mode(_posterior(trace[trace["step"] >= burn_in]))
-        at_mode = _fresh(makers, mode, fresh)
+        at_mode = _fresh(makers, max(mode, 2), fresh)
     return _summary(trace, burn_in, at_mode, observer, {"estimates": makers.count, "resumed": resumed})
 
 
@@ -456,8 +456,8 @@ def _doubts(result: TopicPosterior, steps: int) -> list[str]:
     doubts = []
     if result.log_estimate_sd > LARGEST_SD:
         doubts.append(
-            f"estimates of log m(T) at T = {result.mode} scatter by {result.log_estimate_sd:.1f} nats, and 1 to 2 are "
-            "wanted: a lucky one holds the chain wherever it is; the posterior is not to be trusted"
+            f"estimates of log m(T) at T = {max(result.mode, 2)} scatter by {result.log_estimate_sd:.1f} nats, and 1 "
+            "to 2 are wanted: a lucky one holds the chain wherever it is; the posterior is not to be trusted"
         )
     if result.acceptance_rate < LEAST_ACCEPTANCE:
         doubts.append(f"the chain hardly moves: {result.acceptance_rate:.2%} of the proposals were accepted")

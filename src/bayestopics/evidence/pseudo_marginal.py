@@ -279,6 +279,8 @@ class Estimates:
             sampler_by_name(self.sampler)
         if self.start not in STARTS:
             raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
+        if self.sampler == PRIOR and self.start != "uniform":
+            raise InputError("draws of the prior have no start: a pilot run is of no use to them")
         _check(self.inner, self.choose)
         if self.pilot_sweeps < 1:
             raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")

@@ -16,6 +16,7 @@ from scipy.stats import kendalltau
 
 from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.figures.style import COLOURS, label_scale, plain_ticks
+from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_ladder import scatter, spread
 from bayestopics.studies.topics_pmmh import running_mean
@@ -30,7 +31,7 @@ NAMES = {
     "pseudo-marginal": "pseudo-marginal estimate (4.9)",
     "chib": "Chib",
     "harmonic-z": "harmonic mean, z",
-    "harmonic-psi": "harmonic mean, psi",
+    "harmonic-psi": "harmonic mean, psi (its error is unknown)",
 }
 LOOK = {
     name: {"color": colour, "marker": marker}
@@ -47,7 +48,7 @@ def _mark(axis: Axes, record: Record, vertical: bool) -> None:
     """The number of topics that the paper gives, or that generated the corpus."""
     if (topics := record.run.params.get("expected_topics")) is not None:
         draw = axis.axvline if vertical else axis.axhline
-        draw(topics, color="#888888", linestyle=":", linewidth=1)
+        draw(topics, color="#888888", linestyle=":", linewidth=1, label="T of the paper, or the truth")
 
 
 # -- PMMH --------------------------------------------------------------------------------------------
@@ -67,16 +68,19 @@ def draw_walks(records: list[Record], scale: str) -> Figure:
         left.set(title=f"{records[0].run.corpus}: T", xlabel="step", ylabel="number of topics")
         middle.set(title="running mean of T", xlabel="step")
         right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
+        for axis in (left, middle, right):  # most happens early
+            axis.set_xscale("log")
+            plain_ticks(axis.xaxis)
         right.yaxis.set_major_formatter("{x:,.0f}")
-    lines = [line for left in axes[:, 0] for line in left.get_legend_handles_labels()[0]]
-    inches = figure.get_figheight()
-    figure.legend(handles=lines, fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.2 / inches))
+    lines = {line.get_label(): line for left in axes[:, 0] for line in left.get_legend_handles_labels()[0]}
+    handles, inches = list(lines.values()), figure.get_figheight()
+    figure.legend(handles=handles, fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.2 / inches))
     doubts = [text] if (text := disagreement(records)) else []
     if doubted := sum(bool(record.warnings) for record in records):
         doubts.append(f"{doubted} of {len(records)} chains are not to be trusted: the table of chains has the reasons")
     figure.text(0.01, 0.03 / inches, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
-    figure.tight_layout(rect=(0, (0.3 + 0.21 * ((len(records) + 1) // 2)) / inches, 1, 1))
+    figure.tight_layout(rect=(0, (0.3 + 0.21 * ((len(lines) + 1) // 2)) / inches, 1, 1))
     return figure
 
 
@@ -88,7 +92,7 @@ def _draw_walk(axes: np.ndarray, record: Record, colour: str) -> None:
         label += ", importance sampling from the prior"
     if params["kind"] == "topics_empirical":
         label += f", alpha = {record.metrics['alpha']:.3f}, eta = {record.metrics['eta']:.3f} (estimated)"
-    label += f": sd {record.metrics['log_estimate_sd']:,.0f} nats, accepted {record.metrics['acceptance_rate']:.2%}"
+    label += f": sd {record.metrics['log_estimate_sd']:,.0f} nats, {trace['accepted'].sum()} accepted"
     steps = np.arange(1, len(trace) + 1)
     axes[0].plot(steps, trace["topics"], linewidth=0.9, label=label, color=colour)
     axes[1].plot(steps, running_mean(trace), linewidth=1.3, color=colour)
@@ -146,8 +150,8 @@ def draw_evidence(records: list[Record], scale: str) -> Figure:
         fifth = best - values.nlargest(5).min()  # so many T at least
         depths = (1.2 * span + 10, max(0.05 * span, fifth) + 10)
         for axis, title, depth in zip(axes[0, 1:], titles, depths, strict=True):
-            _draw_methods(axis, {m: t[t["log_evidence"].between(-depth, 0.2 * depth)] for m, t in less.items()})
-            axis.set(title=title)
+            _draw_methods(axis, less)
+            axis.set(title=title, ylim=(-depth, 0.2 * depth))
     for axis in axes[0]:
         _mark(axis, records[0], vertical=True)
         axis.set(xlabel="number of topics", ylabel="nats")
@@ -291,6 +295,11 @@ def draw_scores(records: list[Record], scale: str) -> Figure:
         axis.set(title=f"{record.run.corpus}: {documents} documents left out", xlabel="number of topics")
         axis.set(ylabel="log score: mean of log L(d)")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(loc="lower right", fontsize=8.5)
+    if any(TOO_LOW in warning for record in records for warning in record.warnings):
+        said = "few draws carry the weight of a document: the scores are likely too low, by more than the bars tell"
+        figure.text(0.01, 0.005, said, color="#AA3333", fontsize=9)
     label_scale(figure, scale)
-    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
     return figure

@@ -34,6 +34,7 @@ BETAS = ("integrated", "drawn")
 BATCHES = 20  # of draws, for the standard error
 DELTA = 1.0  # the delta method holds for log-estimates that scatter by less than this
 ROUNDING = 1e-9
+TOO_LOW = "log L(d) is likely too low"
 CORRELATED = 0.2  # batches with this lag-one correlation make the error too small by a fifth
 
 
@@ -319,7 +320,7 @@ def _doubts(batches: list[np.ndarray], error: float | None) -> list[str]:
     scatter = np.std(batches, axis=1, ddof=1)
     if wide := int(np.sum(scatter >= DELTA)):
         about = f"{wide} of {documents} documents: log-estimates scatter by {scatter.max():.3g} at most, over {DELTA:g}"
-        doubts.append(f"{about}; their error is this scatter, and log L(d) is likely too low")
+        doubts.append(f"{about}; their error is this scatter, and {TOO_LOW}")
     if heavy := sum(np.max(logs) - log_mean(logs) > np.log(count / 2) for logs in batches):
         doubts.append(f"{heavy} of {documents} documents: one batch of draws carries over half of the weight")
     # E log X is below log E X by half the squared error; unlike the error, that does not average out over documents

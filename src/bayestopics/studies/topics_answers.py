@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 from scipy.stats import kendalltau
 
 from bayestopics.claims import Answer, MissingRecords, Records, require, verdict
 from bayestopics.corpus.registry import Entry
 from bayestopics.figures.topics import YARDSTICK, constants_table, evidence_of, method_of
+from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.record import Record
 from bayestopics.studies.topics_evidence import posteriors
 from bayestopics.studies.topics_pmmh import first_step, running_mean
@@ -159,7 +160,8 @@ def claim_t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
     ratio = float(chib[18] - chib[20])
     ours = (
         f"{corpus}: largest at T = {chib.idxmax()}; log ratio of 18 to 20 {ratio:+,.0f} nats (yardstick "
-        f"{yardstick[18] - yardstick[20]:+,.0f})"
+        f"{yardstick[18] - yardstick[20]:+,.0f}); with T! for a chain that keeps to one labelling largest at T = "
+        f"{(chib + gammaln(chib.index + 1)).idxmax()}"
     )
     parts = (chib.idxmax() == 18, ratio > 1000, bool(chib[20] < min(chib[19], chib[21])))
     return Answer(ours, "one chain a T", verdict(*parts))
@@ -217,9 +219,11 @@ def claim_t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
 def claim_t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     """T9: two parts. For whales the log score at T = 5 is within two standard errors of a difference of the best; for
     birds of prey T = 7 has the best score."""
-    said, parts = [], []
+    said, parts, low = [], [], False
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):
-        table = _named(records, corpus, "leave-one-out").tables["scores"].set_index("topics")
+        record = _named(records, corpus, "leave-one-out")
+        low |= any(TOO_LOW in warning for warning in record.warnings)
+        table = record.tables["scores"].set_index("topics")
         _has(table, topics, corpus)
         best = table["log_score"].idxmax()
         loss = float(table["log_score"][best] - table["log_score"][topics])
@@ -228,7 +232,9 @@ def claim_t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any
         said.append(
             f"{corpus}: best T = {best} of {list(table.index)}, T = {topics} is {loss:.1f} +- {error:.1f} below"
         )
-    return Answer("; ".join(said), "Monte Carlo errors, the same documents for every T", verdict(*parts))
+    errors = "Monte Carlo errors, the same documents for every T"
+    errors += low * f"; few draws carry the weight of most documents: {TOO_LOW}, which these errors leave out"
+    return Answer("; ".join(said), errors, verdict(*parts))
 
 
 def claim_t10(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
