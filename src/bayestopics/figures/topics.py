@@ -163,7 +163,7 @@ def draw_evidence(records: list[Record], scale: str) -> Figure:
         top.set_xlim(shown.min() - 1, shown.max() + 1)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
     label_scale(figure, scale)
-    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    figure.tight_layout(rect=(0, 0.11, 1, 1))
     return figure
 
 
