@@ -287,8 +287,15 @@ def _leave_one_out(options: argparse.Namespace, corpus: Any, prior: Any, chain: 
 
 
 def _show_table(result: Result) -> str:
-    width = max(map(len, result))
-    return "\n".join(f"{key.replace('_', ' '):{width}}  {_known(value)}" for key, value in result.items())
+    """A line a value; warnings, if there are any, come last."""
+    values = {key: value for key, value in result.items() if key != "warnings"}
+    width = max(map(len, values))
+    lines = [f"{key.replace('_', ' '):{width}}  {_known(value)}" for key, value in values.items()]
+    return "\n".join([*lines, *_warnings(result)])
+
+
+def _warnings(result: Result) -> list[str]:
+    return [f"warning: {warning}" for warning in result.get("warnings", [])]
 
 
 def _known(value: Any) -> Any:
@@ -322,18 +329,18 @@ def _show_evidence(result: Result) -> str:
             "the estimates of m(T) are "
             + ("unbiased, their logs too low on average" if result["unbiased"] else "biased"),
         ]
-    lines += ["", *(f"warning: {warning}" for warning in result["warnings"])]
+    lines += ["", *_warnings(result)]
     return "\n".join(lines).rstrip()
 
 
 def _show_topics(result: Result) -> str:
     lines = [f"{topics:6} topics  {share:7.2%}" for topics, share in sorted(result["posterior"].items())]
-    rest = {key: value for key, value in result.items() if key not in ("posterior", "warnings")}
-    return "\n".join([*lines, "", _show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
+    rest = {key: value for key, value in result.items() if key != "posterior"}
+    return "\n".join([*lines, "", _show_table(rest)])
 
 
 def _show_hyper(result: Result) -> str:
-    return "\n".join([*_hyper_lines(result), *(f"warning: {warning}" for warning in result["warnings"])])
+    return "\n".join([*_hyper_lines(result), *_warnings(result)])
 
 
 def _hyper_lines(result: Result) -> list[str]:
