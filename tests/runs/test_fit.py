@@ -150,7 +150,7 @@ def start(tmp_path: Path, cache: Path, corpus: Corpus) -> Iterator[Callable[[], 
 
 def progress(folder: Path) -> list[tuple[int, int]]:
     """(times resumed, sweeps done) of each chain."""
-    saved = [pickle.loads(path.read_bytes()) for path in sorted(folder.glob("*.checkpoint"))]
+    saved = [pickle.loads(path.read_bytes())[0] for path in sorted(folder.glob("*.checkpoint"))]
     return [(resumed, len(rows)) for _, rows, _, resumed, *_ in saved]
 
 
