@@ -205,11 +205,11 @@ def test_bad_files_beside(tmp_path: Path, capsys: Capture) -> None:
     assert f"{tmp_path}: cannot be read" in message
 
 
-@pytest.mark.parametrize("command", ["info", "convert", "fit", "score", "select", "hdp"])
+@pytest.mark.parametrize("command", ["info", "convert", "fit", "evidence", "topics", "score", "select", "hdp"])
 def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
     words = ["corpus", command] if command in ("info", "convert") else [command]
     out = ["--out", tmp_path / "out"]
-    more = {"convert": [tmp_path / "out.npz"], "fit": out, "select": out}.get(command, [])
+    more = {"convert": [tmp_path / "out.npz"], "info": [], "score": []}.get(command, out)
     message = refused(capsys, tmp_path, *words, tmp_path / "no.ldac", *more)
     assert message.startswith(f"{tmp_path / 'no.ldac'}: no such file or folder")
     (tmp_path / "bad.ldac").write_text("1 0:-1\n")
@@ -263,6 +263,10 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("fit {tiny} --chains 0", "--chains: 0 is not at least 1"),
         ("fit {tiny} --workers 0", "--workers: 0 is not at least 1"),
         ("fit {tiny} --out {tiny}", "exists, and is not a run record"),
+        ("evidence {tiny} --out {folder}", "exists, and is not a run record"),
+        ("topics {tiny} --out {folder}", "exists, and is not a run record"),
+        ("topics {tiny} --sampler gibbs --out {out}", "unknown sampler 'gibbs'; known are single-site"),
+        ("topics {tiny} --start 200 --out {out}", "the start at 200 topics is outside the range"),
         ("fit {tiny} --terms 9", "--terms 9 disagrees with the 3 terms"),
         ("fit tiny-lda --terms 9", "tiny-lda: --terms 9 disagrees with its 30 terms"),
         ("score {tiny} --heldout 0", "--heldout: 0 is not positive"),

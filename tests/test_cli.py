@@ -261,6 +261,20 @@ def test_for_people(tiny: Path, capsys: Capture) -> None:
         assert err == ""
 
 
+def test_warnings_for_people(tiny: Path, tmp_path: Path, capsys: Capture) -> None:
+    """A line each, after all else, and nothing where there are none."""
+    (tmp_path / "x.ldac").write_text("2 0:1 1:2\n0\n1 2:1\n")
+    for path, last in (
+        (tmp_path / "x.ldac", "warning: 1 documents are empty: they are kept, and say nothing"),
+        (tiny, ""),
+    ):
+        assert main(["fit", str(path), *map(str, SHORT)]) == 0
+        out = capsys.readouterr().out
+        assert ("warning" in out) == bool(last)
+        assert out.rstrip().endswith(last)
+        assert "[" not in out
+
+
 @pytest.mark.parametrize(
     "command", ["", "corpus", "corpus info", "corpus simulate", "corpus convert", "fit", "evidence", "score"]
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
+from tqdm import tqdm
+from tqdm.std import TqdmDefaultWriteLock
 
 import oracle
 from bayestopics.corpus.corpus import Corpus
@@ -33,3 +35,15 @@ def test_a_worker_gets_what_is_shared_read_only_and_its_share_of_the_threads() -
         seen = submit(look, 2).result()
     assert seen == ([False, False], False, True, max(1, numba.get_num_threads() // 2), 42)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def show_progress() -> bool:
+    """Whether a progress bar makes a semaphore, which outlives a process that ends at once."""
+    for _ in tqdm(range(2), disable=None):
+        pass
+    return hasattr(TqdmDefaultWriteLock, "mp_lock")
+
+
+def test_a_worker_has_no_semaphores_to_leave_behind() -> None:
+    with pool(1) as submit:
+        assert not submit(show_progress).result()

@@ -121,7 +121,11 @@ def _chains(command: Parser, help: str) -> None:
     command.add_argument("--chains", type=_positive, default=1, metavar="c", help=help)
     about = "run so many chains at once, each in a process; the results do not depend on it"
     command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
-    command.add_argument("--out", metavar="DIR", help="a folder for the run record, topics included")
+    _out(command, "a folder for the run record, topics included")
+
+
+def _out(command: Parser, help: str) -> None:
+    command.add_argument("--out", metavar="DIR", help=help)
 
 
 def _cores() -> int:
@@ -150,6 +154,7 @@ def _evidence_command(commands: Any, output: Parser) -> None:
     about = "processes that share the repeats; the results do not depend on it (default: all cores)"
     command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+    _out(command, "a folder for the run record")
 
 
 def _topics_command(commands: Any, output: Parser) -> None:
@@ -175,6 +180,7 @@ def _topics_command(commands: Any, output: Parser) -> None:
     about = "make so many estimates at once, each in a process; the results do not depend on it"
     command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
+    _out(command, "a folder for the run record")
 
 
 def _hyper_command(commands: Any, output: Parser) -> None:
@@ -215,7 +221,7 @@ def _select_command(commands: Any, output: Parser) -> None:
     about = "processes that share the repeats and chains; the results do not depend on it (default: all cores)"
     command.add_argument("--workers", type=_positive, default=_cores(), metavar="w", help=about)
     command.add_argument("--seed", type=_count, default=0, metavar="s", help="root of all random numbers")
-    command.add_argument("--out", metavar="DIR", help="a folder for the report: index.html, and what it shows")
+    _out(command, "a folder for the report: index.html, and what it shows")
 
 
 def _hdp_command(commands: Any, output: Parser) -> None:

@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:
-        return _say("interrupted (`fit` and `hdp`, called again, go on from their last checkpoint)", 130)
+        return _say(
+            "interrupted (`fit`, `hdp`, `evidence` and `topics`, called again, go on from their last checkpoint)", 130
+        )
 
 
 def _json(result: Result) -> str:
@@ -166,21 +168,21 @@ def fit(options: argparse.Namespace) -> Result:
 
 
 def evidence(options: argparse.Namespace) -> Result:
-    from bayestopics.evidence.compute import evidence as compute
     from bayestopics.lda.state import Prior
+    from bayestopics.runs.number_of_topics import evidence as compute
 
-    prior = Prior(options.alpha, options.eta)
+    out, prior = _record_folder(options), Prior(options.alpha, options.eta)
     work = {name: getattr(options, name) for name in ("method", "sweeps", "passes", "repeats", "seed", "workers")}
-    return compute(_load(options), options.topics, prior, path=options.way, **work)
+    return compute(_load(options), options.topics, prior, path=options.way, **work, out=out)
 
 
 def topics(options: argparse.Namespace) -> Result:
-    from bayestopics.evidence.pmmh import pmmh
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.lda.state import Prior
+    from bayestopics.runs.number_of_topics import posterior
 
-    on_topics = TopicPrior.parse(options.prior, options.min, options.max or None)
-    found = pmmh(
+    out, on_topics = _record_folder(options), TopicPrior.parse(options.prior, options.min, options.max or None)
+    return posterior(
         _load(options),
         Prior(options.alpha, options.eta),
         topics=on_topics,
@@ -192,9 +194,8 @@ def topics(options: argparse.Namespace) -> Result:
         sampler=options.sampler,
         z_start=options.z_start,
         workers=options.workers,
+        out=out,
     )
-    keys = ["posterior", "mode", "acceptance_rate", "longest_stay", "log_estimate_sd", "rhat", "total_variation"]
-    return {key: getattr(found, key) for key in [*keys, "warnings"]}
 
 
 def _starts(low: int, high: int | None) -> list[int]:
@@ -287,8 +288,15 @@ def _leave_one_out(options: argparse.Namespace, corpus: Any, prior: Any, chain: 
 
 
 def _show_table(result: Result) -> str:
-    width = max(map(len, result))
-    return "\n".join(f"{key.replace('_', ' '):{width}}  {_known(value)}" for key, value in result.items())
+    """A line a value; warnings, if there are any, come last."""
+    values = {key: value for key, value in result.items() if key != "warnings"}
+    width = max(map(len, values))
+    lines = [f"{key.replace('_', ' '):{width}}  {_known(value)}" for key, value in values.items()]
+    return "\n".join([*lines, *_warnings(result)])
+
+
+def _warnings(result: Result) -> list[str]:
+    return [f"warning: {warning}" for warning in result.get("warnings", [])]
 
 
 def _known(value: Any) -> Any:
@@ -322,18 +330,18 @@ def _show_evidence(result: Result) -> str:
             "the estimates of m(T) are "
             + ("unbiased, their logs too low on average" if result["unbiased"] else "biased"),
         ]
-    lines += ["", *(f"warning: {warning}" for warning in result["warnings"])]
+    lines += ["", *_warnings(result)]
     return "\n".join(lines).rstrip()
 
 
 def _show_topics(result: Result) -> str:
     lines = [f"{topics:6} topics  {share:7.2%}" for topics, share in sorted(result["posterior"].items())]
-    rest = {key: value for key, value in result.items() if key not in ("posterior", "warnings")}
-    return "\n".join([*lines, "", _show_table(rest), *(f"warning: {warning}" for warning in result["warnings"])])
+    rest = {key: value for key, value in result.items() if key != "posterior"}
+    return "\n".join([*lines, "", _show_table(rest)])
 
 
 def _show_hyper(result: Result) -> str:
-    return "\n".join([*_hyper_lines(result), *(f"warning: {warning}" for warning in result["warnings"])])
+    return "\n".join([*_hyper_lines(result), *_warnings(result)])
 
 
 def _hyper_lines(result: Result) -> list[str]:

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numba
+from tqdm import tqdm
 
 from bayestopics.problems import InputError
 
@@ -86,6 +87,7 @@ def _start_worker(lifeline: Connection, threads: int, *shared: Any) -> None:
     global _shared
     _shared = tuple(_renewed(value) for value in shared)
     numba.set_num_threads(threads)
+    tqdm.set_lock(threading.RLock())  # its own is a semaphore, which a worker that ends at once would leave behind
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 
 

@@ -150,7 +150,7 @@ def start(tmp_path: Path, cache: Path, corpus: Corpus) -> Iterator[Callable[[], 
 
 def progress(folder: Path) -> list[tuple[int, int]]:
     """(times resumed, sweeps done) of each chain."""
-    saved = [pickle.loads(path.read_bytes()) for path in sorted(folder.glob("*.checkpoint"))]
+    saved = [pickle.loads(path.read_bytes())[0] for path in sorted(folder.glob("*.checkpoint"))]
     return [(resumed, len(rows)) for _, rows, _, resumed, *_ in saved]
 
 
@@ -180,8 +180,8 @@ def test_interrupted_killed_and_resumed(tmp_path: Path, cache: Path, start: Call
     process = start()
     wait_for(lambda: len(progress(folder)) == 2)
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C: to the parent and to the workers
-    line = "bayestopics: interrupted (`fit` and `hdp`, called again, go on from their last checkpoint)\n"
-    assert (process.communicate()[1], process.returncode) == (line, 130)
+    line = "interrupted (`fit`, `hdp`, `evidence` and `topics`, called again, go on from their last checkpoint)"
+    assert (process.communicate()[1], process.returncode) == (f"bayestopics: {line}\n", 130)
     wait_for(lambda: session_is_empty(process.pid))
     assert [resumed for resumed, _ in progress(folder)] == [0, 0]
 
