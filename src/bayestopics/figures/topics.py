@@ -23,6 +23,7 @@ from bayestopics.studies.topics_pmmh import running_mean
 from bayestopics.studies.topics_times import hours
 
 YARDSTICK = "reference"
+LIKELIEST = 5  # numbers of topics that a table shows
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
     "ais": "annealing from the prior",
@@ -115,12 +116,17 @@ def disagreement(records: list[Record]) -> str:
 
 
 def walks_table(records: list[Record]) -> pd.DataFrame:
-    """A row a chain."""
+    """A row a chain; `posterior` has the likeliest T and their probabilities, as the paper's table 2."""
     rows = []
     for record in records:
         params, metrics = record.run.params, record.metrics
         keys = ("corpus", "sampler", "start", "inner", "iterations")
-        rows.append({key: params[key] for key in keys} | metrics | {"warnings": "; ".join(record.warnings)})
+        likeliest = ""
+        if "posterior" in record.tables:
+            shares = record.tables["posterior"].nlargest(LIKELIEST, "probability")
+            likeliest = ", ".join(f"{t:.0f}: {p:.2%}" for t, p in shares.to_numpy())
+        told = {"posterior": likeliest, "warnings": "; ".join(record.warnings)}
+        rows.append({key: params[key] for key in keys} | metrics | told)
     return pd.DataFrame(rows)
 
 
