@@ -17,6 +17,9 @@ import pytest
 from bayestopics import __version__
 from bayestopics.cli import _starts, main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
+from bayestopics.evidence.pmmh import pmmh
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.state import Prior
 from bayestopics.runs.record import read as read_record
 from bayestopics.runs.record import same_bits
 
@@ -227,6 +230,33 @@ def test_topics(tiny: Path, capsys: Capture) -> None:
     assert {"acceptance_rate", "longest_stay", "log_estimate_sd", "warnings"} <= set(found)
     assert found == answer(capsys, "topics", tiny, *work, "--workers", 2)
     assert answer(capsys, "topics", tiny, *work[2:], "--max", 0, "--prior", "poisson:2", "--workers", 1)["mode"] >= 1
+
+
+OTHER_WAYS: dict[str, dict[str, Any]] = {
+    "--sampler sparse": {"sampler": "sparse"},
+    "--sampler grouped": {"sampler": "grouped"},
+    "--z-start pilot": {"z_start": "pilot"},
+    "--max 0 --prior geometric:0.1": {"topics": TopicPrior(1, None, "geometric", 0.1)},
+    "--max 0 --prior poisson:4": {"topics": TopicPrior(1, None, "poisson", 4.0)},
+}
+
+
+@pytest.mark.parametrize("words", OTHER_WAYS)
+def test_topics_in_other_ways(tmp_path: Path, capsys: Capture, words: str) -> None:
+    """What the library finds, and not what the defaults would have; six tokens, so the chain moves."""
+    write_corpus(CORPUS, tmp_path / "x.ldac")
+    work = ["--max", 4, "--start", 2, "--inner", 2, "--iterations", 300, "--burn-in", 0, "--alpha", 7, "--eta", 7]
+    command = ["topics", tmp_path / "x.ldac", *work, "--workers", 1]
+    found = answer(capsys, *command, *words.split())
+    options = {"topics": TopicPrior(1, 4), "starts": [2], "inner": 2, "iterations": 300} | OTHER_WAYS[words]
+    expected = pmmh(CORPUS, Prior(7.0, 7.0), **options)
+    assert found["posterior"] == {str(topics): share for topics, share in expected.posterior.items()}
+    assert found["log_estimate_sd"] == expected.log_estimate_sd
+    assert found != answer(capsys, *command)
+    assert sum(found["posterior"].values()) == pytest.approx(1)
+    visited = {int(topics) for topics in found["posterior"]}
+    assert visited == set(range(1, max(visited) + 1))  # one topic is possible, and none is jumped over
+    assert (max(visited) > 4) == ("--max" in words)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from bayestopics.lda.state import Prior
 from bayestopics.problems import InputError
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.fit import fit
-from bayestopics.runs.publish import _points
+from bayestopics.runs.publish import _points, publish
 from bayestopics.runs.record import Record, Run, Stopwatch, canonical, read, same_bits, write
 from bayestopics.seeds import generator
 
@@ -298,3 +298,26 @@ def test_a_trace_becomes_curves(key: str, steps: list[int]) -> None:
         ("trace/components", steps[1], 4.0),
         ("trace/error", steps[1], 0.5),
     ]
+
+
+# -- MLflow --------------------------------------------------------------------------------------------------
+
+
+def test_warnings_reach_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the run's note, all and as they are, and their number in a tag to search by."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    warned = dataclasses.replace(example(), warnings=["zu kurz – ‘nan’", "the chain was stuck for 9 of its 10 steps"])
+    quiet = dataclasses.replace(example(), run=dataclasses.replace(RUN, name="quiet"), warnings=[])
+    for name, record in {"warned": warned, "quiet": quiet}.items():
+        write(record, tmp_path / name)
+    published = publish([tmp_path / "warned", tmp_path / "quiet"], tmp_path / "results")
+
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{tmp_path / 'results' / 'mlflow.db'}")
+    tags = {record.run.name: client.get_run(published[record.key]).data.tags for record in (warned, quiet)}
+    assert tags["chain"]["warnings"] == "2"
+    assert tags["quiet"]["warnings"] == "0"
+    note = tags["chain"]["mlflow.note.content"].split("\n\n")
+    assert note[1:] == warned.warnings
+    assert tags["quiet"]["mlflow.note.content"] == f"Run record: {tmp_path / 'quiet'}"

@@ -280,6 +280,44 @@ def test_t1_wants_all_chains_to_arrive_and_stay():
             topics_answers.claim_t1(missing, {}, {})
 
 
+def test_t2_wants_the_wide_corpus_to_arrive_and_later():
+    def arriving(corpus: str, away: int) -> Record:
+        """Running mean 20 + 10 away / n: within a half from step 20 * away on."""
+        return walk(corpus, away * [30] + (1000 - away) * [20])
+
+    narrow, never = arriving("lda-20", 10), walk("lda-20-wide", 1000 * [30])
+    for wide, verdict in (
+        (arriving("lda-20-wide", 11), "reproduced"),
+        (arriving("lda-20-wide", 10), "partly"),
+        (never, "not reproduced"),
+    ):
+        assert topics_answers.claim_t2(named(wide, narrow), {}, {}).verdict == verdict
+    nowhere = named(arriving("lda-20-wide", 11), walk("lda-20", 1000 * [30]))
+    assert topics_answers.claim_t2(nowhere, {}, {}).verdict == "partly"  # later than never is not said
+    assert "at 20 after 220 steps, with 100 terms not in 1,000 steps" in topics_answers.claim_t2(nowhere, {}, {}).ours
+    with pytest.raises(MissingRecords):
+        topics_answers.claim_t2(named(never), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("step", "verdict"),
+    [
+        (234, "not reproduced"),
+        (235, "reproduced"),
+        (940, "reproduced"),
+        (941, "not reproduced"),
+        (None, "not reproduced"),
+    ],
+)
+def test_t3_within_a_factor_of_two(step, verdict):
+    """Of 470. Later visits do not count."""
+    chain = 2000 * [200]
+    if step is not None:
+        chain[step - 1 :: 100] = len(chain[step - 1 :: 100]) * [30]
+    records = named(walk("lda-20", chain, start=200), walk("lda-20", 500 * [29] + 500 * [30]))  # another start
+    assert topics_answers.claim_t3(records, {}, {}).verdict == verdict
+
+
 def test_t4_the_prior_falls_to_two():
     falls = named(walk("lda-20-short", [*range(30, 1, -1), *(50 * [2])], sampler="prior"))
     assert topics_answers.claim_t4(falls, {}, {}).verdict == "reproduced"
@@ -325,6 +363,57 @@ def test_t7_and_t8_need_every_start():
     stuck = named(*good, *yardsticks, walk("whales", [19] * 100, start=60))
     assert topics_answers.claim_t7(stuck, {}, numbers).verdict == "partly"
     assert "90 nats" in topics_answers.claim_t7(stuck, {}, numbers).ours
+
+
+def scores(corpus: str, values: dict[int, tuple[float, float]]) -> Record:
+    """(score, error) of each T."""
+    table = pd.DataFrame([(t, *one) for t, one in values.items()], columns=["topics", "log_score", "standard_error"])
+    return Record(run("score", name=f"{corpus}-leave-one-out", corpus=corpus), {}, tables={"scores": table})
+
+
+def test_t9_near_the_best_and_the_best():
+    numbers = {"topics": [5, 7]}
+
+    def verdict(*records: Record) -> str:
+        return topics_answers.claim_t9(named(*records), {}, numbers).verdict
+
+    near = scores("whales", {4: (-109.0, 3.0), 5: (-109.9, 3.0), 12: (-100.0, 4.0)})  # two errors are 10
+    far = scores("whales", {4: (-109.0, 3.0), 5: (-110.1, 3.0), 12: (-100.0, 4.0)})
+    best = scores("birds-of-prey", {6: (-51.0, 9.0), 7: (-50.0, 9.0)})
+    second = scores("birds-of-prey", {6: (-50.0, 9.0), 7: (-51.0, 9.0)})  # here an error is no excuse
+    assert verdict(near, best) == "reproduced"
+    assert verdict(far, best) == verdict(near, second) == "partly"
+    assert verdict(far, second) == "not reproduced"
+    for missing in ([near], [near, scores("birds-of-prey", {6: (-50.0, 9.0)})]):  # a corpus, the paper's T
+        with pytest.raises(MissingRecords):
+            verdict(*missing)
+
+
+@pytest.mark.parametrize(
+    ("score", "verdict"),
+    [(4.4, "not reproduced"), (4.6, "reproduced"), (np.inf, "not comparable"), (np.nan, "not comparable")],
+)
+def test_t13_is_reproduced_by_a_wrong_law(score, verdict):
+    law = pd.DataFrame({"inner": [1, 1, 5, 5], "topics": [1, 2, 1, 2], "exact": 0.5, "share": [0.4, 0.6, 0.52, 0.48]})
+    record = Record(run("exact", name="enumerable-exact"), {"largest_score": score}, tables={"law": law})
+    answer = topics_answers.claim_t13(named(record), {}, {})
+    assert answer.verdict == verdict
+    assert "m = 1: 0.1000, m = 5: 0.0200" in answer.ours
+
+
+@pytest.mark.parametrize(
+    ("whales", "verdict"), [(0.89, "reproduced"), (0.91, "not reproduced"), (1.2, "not reproduced")]
+)
+def test_t16_wants_more_than_two_errors(whales, verdict):
+    """Two errors of the difference are 0.1."""
+    found = {"whales": (whales, 0.03), "birds-of-prey": (1.0, 0.04)}
+    records = [
+        Record(run("distances", name=f"{corpus}-distances", corpus=corpus), {"distance": d, "distance_error": e})
+        for corpus, (d, e) in found.items()
+    ]
+    assert topics_answers.claim_t16(named(*records), {}, {}).verdict == verdict
+    with pytest.raises(MissingRecords):
+        topics_answers.claim_t16(named(records[0]), {}, {})
 
 
 def test_t14_at_an_estimated_h_and_with_a_diffuse_posterior():
