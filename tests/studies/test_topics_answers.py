@@ -123,7 +123,8 @@ def test_pages_are_made_from_the_records(corpus, tmp_path):
     figures.draw_walks([records["pmmh"], records["empirical"]], "smoke")
     figures.draw_evidence([records["evidence"]], "smoke")
     figures.draw_scores([records["score"]], "smoke")
-    figures.draw_ladders([records["ladder"]], "smoke")
+    drawn = figures.draw_ladders([records["ladder"]], "smoke")
+    assert len(drawn.legends[0].get_texts()) == 3  # paths
     table = figures.evidence_table([records["evidence"]])
     assert table.loc[0, "rank_correlation"] == pytest.approx(1.0)
     assert table.loc[0, "median_difference"] == 0.0

@@ -270,7 +270,8 @@ def lengths_table(records: list[Record]) -> pd.DataFrame:
 
 
 def draw_ladders(records: list[Record], scale: str) -> Figure:
-    """Scatter of single estimates against their seconds, a panel a law."""
+    """Scatter of single estimates against their seconds, a panel a law, the smallest corpora first."""
+    records = sorted(records, key=lambda r: r.run.params["law"]["documents"] * r.run.params["law"]["length"])
     figure, axes = plt.subplots(1, len(records), figsize=(1 + 4.4 * len(records), 4.4), squeeze=False)
     for axis, record in zip(axes[0], records, strict=True):
         table = scatter(record)
@@ -281,7 +282,8 @@ def draw_ladders(records: list[Record], scale: str) -> Figure:
         axis.set(xlabel="CPU seconds an estimate", ylabel="scatter of log-estimates (nats)")
         plain_ticks(axis.xaxis)
         plain_ticks(axis.yaxis)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=2, fontsize=8.5)
+    lines = {line.get_label(): line for axis in axes[0] for line in axis.get_legend_handles_labels()[0]}
+    figure.legend(handles=list(lines.values()), loc="lower center", ncol=2, fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.1, 1, 1))
     return figure
