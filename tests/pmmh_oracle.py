@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import t as student
 
 import oracle
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.evidence import pmmh as module
@@ -21,7 +22,6 @@ from bayestopics.evidence.pmmh import Made, TopicPosterior, pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
-from bayestopics.seeds import generator
 
 # of one statistical check, over seeds; there are about twenty. Where a rare z holds the chain, batch means come out too
 # small, by 1.4 at worst (30 seeds of the chain with one inner sweep), which makes it 3e-4

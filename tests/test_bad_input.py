@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
-from bayestopics.cli import main
+from bayestopics.cli.main import main
 
 Capture = pytest.CaptureFixture[str]
 

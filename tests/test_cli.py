@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bayestopics import __version__
-from bayestopics.cli import _starts, main
+from bayestopics.cli.main import _starts, main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.evidence.pmmh import pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -24,7 +24,7 @@ from bayestopics.runs.record import read as read_record
 from bayestopics.runs.record import same_bits
 
 INFO_KEYS = ["documents", "terms", "tokens", "nonzeros", "empty_documents", "fingerprint"]
-COMMAND = [sys.executable, "-m", "bayestopics.cli"]
+COMMAND = [sys.executable, "-m", "bayestopics.cli.main"]
 Capture = pytest.CaptureFixture[str]
 
 
@@ -144,12 +144,12 @@ def test_fit(tiny: Path, tmp_path: Path, capsys: Capture) -> None:
     assert sorted(topic["topic"] for topic in first["topics"]) == [0, 1]
     record = read_record(tmp_path / "run")
     assert record.trace["log_joint"].tolist()[3:] == first["log_joint"]
-    assert record.run.fingerprint == read_corpus(tiny).fingerprint
+    assert record.task.fingerprint == read_corpus(tiny).fingerprint
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
     assert answer(capsys, "fit", tiny, *SHORT, "--seed", 5)["log_joint"] == first["log_joint"]
     assert answer(capsys, "fit", tiny, *SHORT, "--seed", 6)["log_joint"] != first["log_joint"]
     answer(capsys, "fit", tiny, *SHORT, "--seed", 6, "--out", tmp_path / "run")  # an older record may be replaced
-    assert read_record(tmp_path / "run").run.seed == 6
+    assert read_record(tmp_path / "run").task.seed == 6
 
 
 def test_fit_with_chains_and_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:

@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bayestopics.cli import main
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
+from bayestopics.cli.main import main
 from bayestopics.corpus import Corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.nonparametric.compute import LEARNERS, PARTICLES, Task, split
+from bayestopics.nonparametric.compute import LEARNERS, PARTICLES, HdpSettings, split
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import left_to_right
 from bayestopics.nonparametric.stream import Learner, minibatches
-from bayestopics.problems import InputError
 from bayestopics.runs import hdp as hdp_module
 from bayestopics.runs.hdp import drift, hdp
-from bayestopics.seeds import generator
 from test_bad_input import refused
 from test_cli import answer
 
@@ -236,6 +236,6 @@ def test_bad_options(tmp_path: Path, capsys: Capture, options: str, fault: str) 
 def test_bad_tasks() -> None:
     for options in ({"model": "lda"}, {"method": "slice"}, {"variant": "fast"}, {"sweeps": 0}, {"burn_in": -1}):
         with pytest.raises(InputError):
-            Task(**options)
+            HdpSettings(**options)
     with pytest.raises(InputError, match="held-out documents of corpus: the corpus is empty"):
         split(Corpus.from_sparse(np.array([[1, 2], [0, 0]])), 0.5)

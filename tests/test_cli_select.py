@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from bayestopics.cli import main
+from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus
-from bayestopics.figures.selection import write_report
-from bayestopics.selection import select
+from bayestopics.pages.selection import write_report
+from bayestopics.runs.select import select
 from test_bad_input import refused, tree
 from test_cli import answer
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bayestopics import code
+from bayestopics.base import code
 
 FILES = {
     "__init__.py": "",
-    "jit.py": "def kernel(function): return function\n",
+    "base/jit.py": "def kernel(function): return function\n",
+    "base/__init__.py": "",
     "cli.py": "def main():\n    from bayestopics.study import run\n",  # inside a function
     "study/__init__.py": "from bayestopics.study.steps import step\n",
     "study/run.py": "import bayestopics.numbers\nimport numpy\nfrom bayestopics.kernels.fast import sweep as quick\n",
@@ -21,18 +22,34 @@ FILES = {
     "study/unused.py": "",
     "numbers.py": "from bayestopics import cli\none = 1\n",  # a circle
     "kernels/__init__.py": "",
-    "kernels/fast.py": "from bayestopics.jit import kernel\n",
+    "kernels/fast.py": "from bayestopics.base.jit import kernel\n",
     "kernels/slow.py": "x = 1\n",
 }
-REACHED = ("", ".cli", ".jit", ".kernels.fast", ".numbers", ".study", ".study.helper", ".study.run", ".study.steps")
+REACHED = (
+    "",
+    ".base.jit",
+    ".cli",
+    ".kernels.fast",
+    ".numbers",
+    ".study",
+    ".study.helper",
+    ".study.run",
+    ".study.steps",
+)
 RUN = [f"bayestopics{name}" for name in REACHED]
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> Iterator[None]:
-    code._imports.cache_clear()
+    forget()
     yield
+    forget()
+
+
+def forget() -> None:
+    """As a new process does."""
     code._imports.cache_clear()
+    code._meaning.cache_clear()
 
 
 @pytest.fixture
@@ -45,17 +62,52 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def changed_by(root: Path, measure: Callable[[], str]) -> set[str]:
+def changed_by(root: Path, measure: Callable[[], str], change: str = "changed = True\n") -> set[str]:
     """The files whose change changes a hash."""
     answer = set()
     for path in root.rglob("*.py"):
+        forget()
         text, before = path.read_text(), measure()
-        path.write_text(text + "# changed\n")
+        path.write_text(text + change)
+        forget()
         if measure() != before:
             answer.add(path.relative_to(root).as_posix())
         path.write_text(text)
+        forget()
         assert measure() == before
     return answer
+
+
+TWICE = '''"""What this file is for."""  # and a comment
+def twice(x):
+    """Two of it."""
+    return 2 * x
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("  # and a comment", "", True),
+        ("What this file is for.", "What it is for, in other words.", True),
+        ("Two of it.", "Twice as much.", True),
+        ('    """Two of it."""\n', "", True),
+        ("2 * x", "(2  *  # of it\n            x)", True),
+        ("2 * x", "3 * x", False),
+        ("2 * x", "x * 2", False),
+        ("twice(x)", "double(x)", False),
+        ("    return", '    "a string that is no docstring"\n    return', False),
+    ],
+)
+def test_comments_and_docstrings_cost_no_results(package: Path, old: str, new: str, same: bool) -> None:
+    path = package / "study" / "helper.py"
+    path.write_text(TWICE)
+    before, kernels = code.code_hash("bayestopics.study.run"), code.kernel_hash()
+    assert old in TWICE
+    path.write_text(TWICE.replace(old, new))
+    forget()
+    assert (code.code_hash("bayestopics.study.run") == before) == same
+    assert code.kernel_hash() == kernels
 
 
 def test_imports_are_followed(package: Path) -> None:
@@ -82,28 +134,34 @@ def test_code_hash_does_not_depend_on_the_place(package: Path, monkeypatch: pyte
     monkeypatch.setattr(code, "ROOT", elsewhere)
     assert code.code_hash("bayestopics.cli") == before
     (elsewhere / "study" / "helper.py").rename(elsewhere / "study" / "run2.py")  # same content, another name
-    code._imports.cache_clear()
+    forget()
     assert code.code_hash("bayestopics.cli") != before
 
 
 def test_a_new_import_is_noticed(package: Path) -> None:
     before = code.code_hash("bayestopics.kernels.slow")
     (package / "kernels" / "slow.py").write_text("from bayestopics.kernels import fast\n")
-    code._imports.cache_clear()  # a new process
+    forget()
     assert code.code_hash("bayestopics.kernels.slow") != before
-    assert "bayestopics.jit" in code.modules_used("bayestopics.kernels.slow")
+    assert "bayestopics.base.jit" in code.modules_used("bayestopics.kernels.slow")
 
 
 def test_kernel_hash_changes_with_kernels(package: Path) -> None:
-    assert changed_by(package, code.kernel_hash) == {"kernels/fast.py", "jit.py"}
+    assert changed_by(package, code.kernel_hash) == {"kernels/fast.py", "base/jit.py"}
     before = code.kernel_hash()
-    (package / "study" / "new.py").write_text("from bayestopics.jit import kernel\n")
+    (package / "study" / "new.py").write_text("from bayestopics.base.jit import kernel\n")
+    forget()
     assert code.kernel_hash() != before
 
 
 def test_the_package_itself() -> None:
     used = code.modules_used("bayestopics.runs.fit")
-    assert {"bayestopics.lda.density", "bayestopics.corpus.corpus", "bayestopics.seeds", "bayestopics.jit"} <= set(used)
+    assert {
+        "bayestopics.lda.density",
+        "bayestopics.corpus.corpus",
+        "bayestopics.base.seeds",
+        "bayestopics.base.jit",
+    } <= set(used)
     assert "bayestopics.cli" not in used
     assert len(code.code_hash("bayestopics.cli")) == len(code.kernel_hash()) == 16
     for path in code.ROOT.rglob("*.py"):  # every module can be followed

@@ -11,8 +11,8 @@ from tqdm import tqdm
 from tqdm.std import TqdmDefaultWriteLock
 
 import oracle
+from bayestopics.base.processes import pool
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.processes import pool
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.full_bayes import FullBayes
-from bayestopics.problems import InputError
-from bayestopics.selection import LOG_AREA, log_volume, select
+from bayestopics.runs.select import LOG_AREA, log_volume, select
 
 SEPARATE = simulate_lda(
     documents=60, length=50, terms=20, topics=3, alpha=0.2, eta=0.2, rng=np.random.default_rng(5)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.corpus import MOST_DOCUMENTS, MOST_UNNAMED_TERMS
-from bayestopics.problems import InputError
 
 # five documents, the first, the third and the last of them empty; the term "unused" occurs nowhere
 DENSE = np.array([[0, 0, 0], [2, 0, 1], [0, 0, 0], [0, 0, 3], [0, 0, 0]])

@@ -14,8 +14,8 @@ import scipy.sparse as sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
-from bayestopics.problems import InputError
 
 OURS = ("x.ldac", "docword.x.txt", "docword.x.txt.gz", "x.mtx", "x.npz")
 

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import yaml
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.registry import Registry, Unavailable, default_config
 from bayestopics.corpus.sources import READERS
 from bayestopics.corpus.synthetic import GENERATORS
-from bayestopics.problems import InputError
 
 COUNTS, WORDS = b"2 0:2 2:1\n0\n1 1:3\n", b"one\ntwo\nthree\n"
 CORPUS = Corpus.from_sparse(np.array([[2, 0, 1], [0, 0, 0], [0, 3, 0]]), ("one", "two", "three"))

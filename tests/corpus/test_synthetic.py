@@ -19,6 +19,7 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chisquare, norm
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import (
     GENERATORS,
@@ -30,7 +31,6 @@ from bayestopics.corpus.synthetic import (
     simulate_lda,
     simulate_overlapping_topics,
 )
-from bayestopics.problems import InputError
 
 FALSE_ALARM = 1e-4
 REJECTED = 1e-9

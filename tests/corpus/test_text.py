@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, Pruning, read_corpus
 from bayestopics.corpus.text import from_texts, stop_words
-from bayestopics.problems import InputError
 
 EVERYTHING = Pruning(stop_words="none")
 

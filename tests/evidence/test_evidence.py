@@ -12,6 +12,7 @@ import pytest
 from scipy.special import gammaln, logsumexp
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.evidence import annealing, smc, tempered
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.compute import evidence
@@ -21,7 +22,6 @@ from bayestopics.evidence.replica_exchange import bennett, exchange
 from bayestopics.lda.density import log_joint, log_likelihood
 from bayestopics.lda.parameters import draw_parameters
 from bayestopics.lda.state import Prior, from_assignments
-from bayestopics.problems import InputError
 
 LIMIT = 4.9  # standard errors: two-sided false-alarm rate 1e-6
 CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)

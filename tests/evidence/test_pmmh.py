@@ -20,20 +20,20 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.evidence import pmmh as module
 from bayestopics.evidence.pmmh import Made, TopicPosterior, Wanted, given_by, pmmh
 from bayestopics.evidence.pseudo_marginal import Estimates
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run
+from bayestopics.runs.record import Task
 from pmmh_oracle import PRIOR, RANGE, noise, run, small, tiny
 
 # -- the same bits ----------------------------------------------------------------------------------
 
 LONG = {"topics": TopicPrior(2, 9), "starts": [2, 8], "inner": 3, "iterations": 60, "burn_in": 10, "seed": 4}
-RUN = Run("study", "smoke", "pmmh", {}, 4, "small", "f00d", "c0de")
+RUN = Task("study", "smoke", "pmmh", {}, 4, "small", "f00d", "c0de")
 
 
 @dataclass

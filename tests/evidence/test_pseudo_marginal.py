@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from scipy.stats import dirichlet, norm
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pseudo_marginal
 from bayestopics.evidence.pseudo_marginal import PRIOR, Estimates, Joint, estimate, estimate_together
@@ -22,7 +23,6 @@ from bayestopics.lda import SAMPLERS, lanes, sampler
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import LARGEST, SMALLEST, Prior, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
-from bayestopics.problems import InputError
 
 FALSE_ALARM = 1e-6  # of one statistical check, over seeds; there are about thirty
 REPEATS = 1500

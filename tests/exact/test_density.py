@@ -14,11 +14,11 @@ from numpy.testing import assert_allclose
 from scipy.special import gammaln, logsumexp
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda.density import document_topic_mean, log_joint, topic_term_mean
 from bayestopics.lda.state import LARGEST, SMALLEST, Prior, from_assignments
-from bayestopics.problems import InputError
 
 TOLERANCE = 1e-11
 PRIORS = [Prior(0.1, 0.01), Prior(1, 1), Prior((0.2, 3.0, 0.7), 0.4), Prior((1e-6, 50.0, 1.0), 1e3)]

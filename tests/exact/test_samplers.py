@@ -17,12 +17,12 @@ from scipy.stats import chisquare
 from scipy.stats import t as student
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.lda import SAMPLERS, sampler
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import LARGEST, SMALLEST, Prior, State, count, from_assignments
-from bayestopics.problems import InputError
 
 SWEEPS = 40_000
 FALSE_ALARM = 1e-6  # of one statistical check, over seeds; there are about ten

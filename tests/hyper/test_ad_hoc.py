@@ -2,8 +2,8 @@
 
 import pytest
 
+from bayestopics.base.problems import InputError
 from bayestopics.hyper.ad_hoc import CHOICES, ad_hoc
-from bayestopics.problems import InputError
 
 
 def test_the_papers_choices():

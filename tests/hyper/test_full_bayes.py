@@ -5,11 +5,11 @@ import pytest
 from scipy.stats import kstest
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.errors import mcse
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes, of_alpha, of_eta, slice_step
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
-from bayestopics.problems import InputError
 
 CORPUS, TOPICS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3), 2
 

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import t as student
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper import gibbs_em as module
 from bayestopics.hyper.gibbs_em import Histograms, gibbs_em
@@ -12,7 +13,6 @@ from bayestopics.hyper.urns import ENDS, Urns
 from bayestopics.lda import SAMPLERS, single_site
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
-from bayestopics.problems import InputError
 
 CORPUS, TOPICS = oracle.tiny_corpus([[0, 2, 2, 2], [2, 2, 2], [0, 2]], 3), 2  # m(h) has its top inside: see below
 SEPARATE = oracle.tiny_corpus([[0, 0, 0, 0], [1, 1, 1, 2], [0]], 3)  # one topic a document: alpha goes to 0
@@ -137,7 +137,7 @@ def one_step(sampler: str, update: str = "exact") -> np.ndarray:
     options = {"sweeps": 1000, "burn_in": 20, "steps": 1, "start": Prior(1.0, 0.5)}
     rngs = [np.random.default_rng([4, number]) for number in range(CHAINS)]
     runs = [gibbs_em(CORPUS, TOPICS, rng=rng, sampler=sampler, update=update, **options) for rng in rngs]
-    return np.log([run.path[-1] for run in runs])
+    return np.log([task.path[-1] for task in runs])
 
 
 def off(found: np.ndarray, truth: np.ndarray) -> float:

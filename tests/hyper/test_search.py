@@ -8,6 +8,8 @@ import pytest
 from scipy.optimize import minimize
 
 import oracle
+from bayestopics.base.problems import InputError
+from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.best import best, best_of_chains
@@ -15,10 +17,8 @@ from bayestopics.hyper.compute import SWEEPS, hyper
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import FIRST_DOCUMENTS, Step, iterate, next_grid, one_step, settled
 from bayestopics.hyper.search import Found, find
-from bayestopics.hyper.stages import Stages
 from bayestopics.hyper.tempering import temper, tune
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 
 SMALL = simulate_lda(
     documents=40, length=60, terms=15, topics=3, alpha=0.3, eta=0.6, rng=np.random.default_rng(1)

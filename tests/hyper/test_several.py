@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from bayestopics.cli import main
+from bayestopics.base.problems import InputError
+from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper import several
 from bayestopics.hyper.best import Best, Ellipse
 from bayestopics.hyper.search import Found, find
 from bayestopics.hyper.several import DISAGREE, agreement, search_several
-from bayestopics.problems import InputError
 
 SMALL = simulate_lda(
     documents=30, length=30, terms=10, topics=2, alpha=0.3, eta=0.6, rng=np.random.default_rng(1)

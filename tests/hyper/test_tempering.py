@@ -10,6 +10,7 @@ from scipy.stats import t as student
 from statsmodels.stats import multivariate
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.hyper import estimates, tempering
 from bayestopics.hyper.best import Ellipse, best, best_of_chains, curvature, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, has_finite_variance, surface
@@ -18,7 +19,6 @@ from bayestopics.hyper.sides import DirichletSide, of_assignments
 from bayestopics.hyper.tempering import TemperedChain, log_marginal, temper, tune
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, random_start
-from bayestopics.problems import InputError
 
 CORPUS, TOPICS = oracle.tiny_corpus([[0, 0, 1], [1, 2], [2, 2]], 3), 2
 GRID = Grid.spanning((0.2, 2.0), (0.2, 2.0), (3, 3))
@@ -81,20 +81,20 @@ def true_ratios() -> np.ndarray:
 
 @pytest.mark.parametrize("kind", estimates.KINDS)
 @pytest.mark.parametrize("run", RUNS)
-def test_marginal_likelihood(run, kind):
-    check(ratios(chains(*run), kind), true_ratios())
+def test_marginal_likelihood(task, kind):
+    check(ratios(chains(*task), kind), true_ratios())
 
 
 @pytest.mark.parametrize("kind", estimates.KINDS)
 @pytest.mark.parametrize("run", PAPER)
-def test_posterior_expectations(run, kind):
-    found = np.array([expectation(chain, ELSEWHERE, kind=kind) for chain in chains(*run)])
+def test_posterior_expectations(task, kind):
+    found = np.array([expectation(chain, ELSEWHERE, kind=kind) for chain in chains(*task)])
     check(found, np.array([exact(*h)[1] for h in ELSEWHERE]))
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_occupancy_is_m_over_zeta(run):
-    found = chains(*run)
+def test_occupancy_is_m_over_zeta(task):
+    found = chains(*task)
     law = np.exp([exact(*h)[0] for h in GRID.points] - found[0].log_zeta)
     check(np.array([chain.occupancy for chain in found])[:, :-1], (law / law.sum())[:-1])
 
@@ -167,7 +167,7 @@ def test_bands_cover_the_whole_function_as_often_as_they_say():
     """Of 16 bands of 95 %, fewer than 13 would be a false alarm in 1 % of seeds; a third of their width misses."""
     points = np.concatenate([GRID.points, ELSEWHERE])
     truth = np.array([exact(*h)[1] for h in points])
-    found = [bands(chain, points) for run in PAPER for chain in chains(*run)]
+    found = [bands(chain, points) for task in PAPER for chain in chains(*task)]
     furthest = [np.max(np.abs(truth - middle) / (upper - middle)) for _, middle, upper in found]
     assert np.sum(np.array(furthest) < 1) >= 13
     assert np.sum(np.array(furthest) < 1 / 3) < 13

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hdp_oracle
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.lda.uniforms import new_words
@@ -21,7 +22,6 @@ from bayestopics.nonparametric.concentrations import ConcentrationPriors, GammaP
 from bayestopics.nonparametric.hdp_chain import HdpChain
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs as run
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_assignments, log_joint, make_room, random_start
-from bayestopics.problems import InputError
 from nonparametric.test_split_merge import check_consistent
 
 TINY = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.nonparametric.hdp_held_out import left_to_right_of_states
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, from_assignments
-from bayestopics.problems import InputError
 
 PRIOR = HdpPrior(gamma=2.0, concentration=1.5, eta=0.2)
 CORPUS = Corpus.from_sparse(np.array([[3, 1, 0], [0, 2, 2]]))

@@ -10,6 +10,7 @@ from scipy.stats import t
 
 import oracle as lda_oracle
 import variational_oracle as oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_bars, simulate_hdp
 from bayestopics.nonparametric.components import Components
@@ -18,7 +19,6 @@ from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Learner, minibatches
 from bayestopics.nonparametric.truncated import component_divergence
-from bayestopics.problems import InputError
 
 # -- the bound of the truncated method ---------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import hdp_oracle
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric import split_merge as module
@@ -23,7 +24,6 @@ from bayestopics.nonparametric.split_merge import (
     split_merge,
     tables_expected,
 )
-from bayestopics.problems import InputError
 
 PRIORS = [HdpPrior(1.0, 1.0, 0.3), HdpPrior(0.4, 2.5, 0.2), HdpPrior(3.0, 0.5, 1.0)]
 every_variant = pytest.mark.parametrize("variant", VARIANTS)

@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sparse
 from numpy.testing import assert_array_equal
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric import stream
 from bayestopics.nonparametric.components import Components
@@ -21,7 +22,6 @@ from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Bags, History, Learner, minibatches
-from bayestopics.problems import InputError
 
 TERMS = 30
 Make = Callable[[np.random.Generator], Learner]
@@ -203,7 +203,7 @@ import numpy as np
 from numba.core.registry import CPUDispatcher
 from bayestopics.corpus.synthetic import simulate_hdp
 from bayestopics.nonparametric.warm import warm
-from bayestopics.studies.free_stream import LEARNERS
+from bayestopics.studies.truncation_free.compute_stream import LEARNERS
 
 def compiled():
     kernels = [found for found in gc.get_objects() if isinstance(found, CPUDispatcher)]

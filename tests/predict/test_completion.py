@@ -13,6 +13,7 @@ from scipy.stats import chi2
 from scipy.stats import t as student
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda import SAMPLERS
@@ -20,7 +21,6 @@ from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
 from bayestopics.predict import completion
 from bayestopics.predict.completion import BATCHES, Completion, Score, score, split
-from bayestopics.problems import InputError
 
 FALSE_ALARM = 1e-4  # of each statistical assertion, over seeds
 

@@ -14,7 +14,8 @@ from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 import oracle
-from bayestopics.cli import main
+from bayestopics.base.problems import InputError
+from bayestopics.cli.main import main
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda import lanes, single_site
@@ -37,7 +38,6 @@ from bayestopics.predict.leave_one_out import (
     score,
     summary,
 )
-from bayestopics.problems import InputError
 
 FALSE_ALARM = 1e-6  # of each statistical assertion, over seeds
 LIMIT = student.isf(FALSE_ALARM / 2, BATCHES - 1)

@@ -28,9 +28,9 @@ from bayestopics.runs import record as record_module
 from bayestopics.runs.chain import Perplexity, run_chain, warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import Record, Run, read, same_bits
+from bayestopics.runs.record import Result, Task, read, same_bits
 
-RUN = Run("study", "smoke", "chain", {"topics": 3}, 1, "tiny", "f00d", "c0de")
+RUN = Task("study", "smoke", "chain", {"topics": 3}, 1, "tiny", "f00d", "c0de")
 PRIOR = Prior(0.3, 0.2)
 SWEEPS = 400  # of each of two chains: about half a second each
 PATIENCE = 60.0  # seconds until a process that does not get anywhere is a failure
@@ -159,7 +159,7 @@ def test_a_chain_and_its_observer_go_on_where_they_were(tmp_path: Path, sampler:
     pd.testing.assert_frame_equal(resumed, expected, check_exact=True)
 
 
-def small_fit(out: Path, **changes: Any) -> Record:
+def small_fit(out: Path, **changes: Any) -> Result:
     corpus = oracle.random_corpus(np.random.default_rng(1), tokens=80, documents=6, terms=9)
     options: dict[str, Any] = {"topics": 3, "prior": PRIOR, "sweeps": 5, "burn_in": 2, "chains": 2, "seed": 4}
     fit(corpus, **options | changes, out=out)

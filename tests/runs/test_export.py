@@ -12,13 +12,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.export import to_arviz, to_pyldavis
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import Record, Run, read
+from bayestopics.runs.record import Result, Task, read
 
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
 
@@ -74,11 +74,11 @@ def test_arviz_without_burn_in_and_with_many_topics(tmp_path: Path) -> None:
 TINY = Corpus.from_sparse([[2, 1, 0, 0], [0, 0, 0, 0], [0, 1, 1, 0]], ("ant", "bee", "cow", "doe"), name="tiny")
 
 
-def tiny_record() -> Record:
+def tiny_record() -> Result:
     params = {"topics": 2, "alpha": [0.5, 1.5], "eta": 0.25, "burn_in": 0}
     assignments = np.array([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]], np.int32)
-    run = Run("fit", "own", "fit", params, 1, TINY.name, TINY.fingerprint, "c0de")
-    return Record(run, {}, arrays={"assignments": assignments})
+    task = Task("fit", "own", "fit", params, 1, TINY.name, TINY.fingerprint, "c0de")
+    return Result(task, {}, arrays={"assignments": assignments})
 
 
 def test_pyldavis_by_hand() -> None:
@@ -114,7 +114,7 @@ def test_refusals(tmp_path: Path) -> None:
     for chain in (-1, 2):
         with pytest.raises(InputError, match=f"no chain {chain}: the record has chains 0 to 1"):
             to_pyldavis(tiny_record(), TINY, chain=chain)
-    study = dataclasses.replace(tiny_record(), run=dataclasses.replace(tiny_record().run, study="first_look"))
+    study = dataclasses.replace(tiny_record(), task=dataclasses.replace(tiny_record().task, study="first_look"))
     with pytest.raises(InputError, match="is not a record of `fit`"):
         to_arviz(study)
     with pytest.raises(InputError, match="no readable run record"):

@@ -16,16 +16,16 @@ import numba
 import numpy as np
 import pytest
 
-from bayestopics import cli
+from bayestopics.base.problems import InputError
+from bayestopics.cli.main import main as cli
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.chain import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import Record, read, same_bits
+from bayestopics.runs.record import Result, read, same_bits
 
 PRIOR = Prior((0.3,) * 10, 0.2)
 PATIENCE = 120.0  # seconds until a process that does not get anywhere is a failure
@@ -43,7 +43,7 @@ def corpus() -> Corpus:
     return simulate_lda(150, 150, 400, 10, 0.2, 0.1, np.random.default_rng(1)).corpus
 
 
-def record_of(corpus: Corpus, out: Path, workers: int, **changes: Any) -> Record:
+def record_of(corpus: Corpus, out: Path, workers: int, **changes: Any) -> Result:
     options: dict[str, Any] = {"topics": 10, "prior": PRIOR, "sweeps": 3, "burn_in": 2, "chains": 3, "seed": 4}
     fit(corpus, **options | changes, out=out, workers=workers)
     return read(out)
@@ -114,7 +114,7 @@ def test_an_error_in_a_worker_is_one_line(
 # the command line, with frequent checkpoints; not a file, because every worker would import it
 PROGRAM = """
 import functools, signal, sys
-from bayestopics.cli import main
+from bayestopics.cli.main import main
 from bayestopics.runs import fit
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
 fit.fit = functools.partial(fit.fit, checkpoint_seconds=0.05)

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric import stream
-from bayestopics.nonparametric.compute import LEARNERS, Task, warm
+from bayestopics.nonparametric.compute import LEARNERS, HdpSettings, warm
 from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.problems import InputError
 from bayestopics.runs import hdp as hdp_module
 from bayestopics.runs.hdp import hdp, last_state, rhat_of_topics
-from bayestopics.runs.record import Record, read, same_bits
+from bayestopics.runs.record import Result, read, same_bits
 from killing import Killed, KillingSecond
 
 CORPUS = simulate_lda(
@@ -40,7 +40,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def record_of(out: Path, model: str = "hdp", method: str = "gibbs", **changes: Any) -> Record:
+def record_of(out: Path, model: str = "hdp", method: str = "gibbs", **changes: Any) -> Result:
     options: dict[str, Any] = {"sweeps": 6, "burn_in": 3, "batch_size": 6, "heldout": 0.2, "chains": 2, "seed": 4}
     hdp(CORPUS, model=model, method=method, **options | changes, out=out)
     return read(out)
@@ -119,7 +119,7 @@ def test_a_saved_state_is_that_of_its_corpus(tmp_path: Path) -> None:
 
 PROGRAM = """
 import functools, sys
-from bayestopics.cli import main
+from bayestopics.cli.main import main
 from bayestopics.runs import hdp
 hdp.hdp = functools.partial(hdp.hdp, checkpoint_seconds=0.05)
 sys.exit(main())
@@ -127,7 +127,7 @@ sys.exit(main())
 
 
 def test_the_command_is_killed_and_goes_on(tmp_path: Path, cache: Path) -> None:
-    warm(Task(method="split-merge"))
+    warm(HdpSettings(method="split-merge"))
     kernels = Path(numba.config.CACHE_DIR)
     cache.mkdir()
     (cache / kernels.name).symlink_to(kernels)

@@ -18,15 +18,15 @@ import numba
 import numpy as np
 import pytest
 
-from bayestopics.cli import main
-from bayestopics.code import code_hash
+from bayestopics.base.code import code_hash
+from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import compute, pseudo_marginal
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs import number_of_topics
-from bayestopics.runs.record import Record, read, same_bits
+from bayestopics.runs.record import Result, read, same_bits
 from killing import Killed, KillingSecond
 
 CORPUS = simulate_lda(
@@ -184,7 +184,7 @@ def test_the_code_of_a_run_has_the_sampler_that_is_called_by_name(monkeypatch: p
 # with frequent checkpoints; not a file, because every worker would import it
 PROGRAM = """
 import functools, signal, sys
-from bayestopics.cli import main
+from bayestopics.cli.main import main
 from bayestopics.runs import number_of_topics as runs
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
 runs.evidence = functools.partial(runs.evidence, checkpoint_seconds=0.05)
@@ -274,10 +274,10 @@ def test_interrupted_killed_and_resumed(
 # -- the record ------------------------------------------------------------------------------------
 
 
-def check_run(record: Record, study: str, name: str, params: dict[str, Any]) -> None:
-    run = record.run
-    assert (run.study, run.scale, run.name, run.seed, run.params) == (study, "own", name, 4, params)
-    assert (run.corpus, run.fingerprint) == (CORPUS.name, CORPUS.fingerprint)
+def check_run(record: Result, study: str, name: str, params: dict[str, Any]) -> None:
+    task = record.task
+    assert (task.study, task.scale, task.name, task.seed, task.params) == (study, "own", name, 4, params)
+    assert (task.corpus, task.fingerprint) == (CORPUS.name, CORPUS.fingerprint)
     assert {"python", "bayestopics", "numpy", "numba"} <= set(record.versions)
     assert {"finished", "wall_seconds", "cpu_seconds", "peak_memory_mb", "resumed"} <= set(record.volatile)
 
@@ -355,8 +355,8 @@ def test_out_replaces_an_older_record_and_nothing_else(
     out = tmp_path / "out"
     printed = [command_line(command, "--seed", seed, "--out", out) for seed in (1, 2)]
     assert [code for code, _, _ in printed] == [0, 0]
-    assert read(out).run.seed == 2
-    assert read(out).run.fingerprint == read_corpus(tmp_path / "x.ldac").fingerprint
+    assert read(out).task.seed == 2
+    assert read(out).task.fingerprint == read_corpus(tmp_path / "x.ldac").fingerprint
     assert {path.name for path in tmp_path.iterdir()} == {"cache", "out", "x.ldac", "x.ldac.vocab"}
     alone = json.loads(command_line(command, "--seed", 2)[1])  # --out adds nothing to what is printed
     assert alone | {"seconds": None} == json.loads(printed[1][1]) | {"seconds": None}

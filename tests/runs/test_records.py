@@ -17,16 +17,16 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import oracle
-from bayestopics import files
+from bayestopics.base import files
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.fit import fit
 from bayestopics.runs.publish import _points, publish
-from bayestopics.runs.record import Record, Run, Stopwatch, canonical, read, same_bits, write
-from bayestopics.seeds import generator
+from bayestopics.runs.record import Result, Stopwatch, Task, canonical, read, same_bits, write
 
-RUN = Run(
+RUN = Task(
     study="study",
     scale="smoke",
     name="chain",
@@ -38,10 +38,10 @@ RUN = Run(
 )
 
 
-def example() -> Record:
+def example() -> Result:
     """A bit of everything that does not survive a careless round trip: tuples, numpy's numbers, nan, None, -0.0."""
-    return Record(
-        run=RUN,
+    return Result(
+        task=RUN,
         metrics={"mean": np.float64(0.1) + 0.2, "missing": np.nan, "tiny": 5e-324},
         warnings=["zu kurz – ‘nan’"],
         tables={
@@ -62,7 +62,7 @@ def test_round_trip(tmp_path: Path) -> None:
     back = read(tmp_path / "deep" / "record")
     assert same_bits(example(), back)
     assert same_bits(back, back)
-    assert back.run.identity == RUN.identity
+    assert back.task.identity == RUN.identity
     assert back.metrics["mean"] == 0.1 + 0.2
     assert back.warnings == example().warnings
     assert back.volatile.keys() == example().volatile.keys()
@@ -95,7 +95,7 @@ def test_unreadable_records_are_named(tmp_path: Path, content: str | None) -> No
 # -- whole or absent --------------------------------------------------------------------------------
 
 
-def unwritable() -> Record:
+def unwritable() -> Result:
     """Its tables can be written, and then its array cannot."""
     return dataclasses.replace(example(), arrays={"objects": np.array([object()])})
 
@@ -173,11 +173,11 @@ def test_same_bits_ignores_what_is_volatile() -> None:
     assert same_bits(example(), other)
 
 
-def change_trace(record: Record) -> None:
+def change_trace(record: Result) -> None:
     record.trace.loc[0, "log_joint"] = np.nextafter(-1 / 3, 0)
 
 
-CHANGES: dict[str, Callable[[Record], Any]] = {
+CHANGES: dict[str, Callable[[Result], Any]] = {
     "metric": lambda record: record.metrics.update(mean=np.nextafter(0.1 + 0.2, 1)),
     "missing metric": lambda record: record.metrics.pop("tiny"),
     "warning": lambda record: record.warnings.append("new"),
@@ -196,7 +196,7 @@ CHANGES: dict[str, Callable[[Record], Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_same_bits_notices(change: Callable[[Record], Any]) -> None:
+def test_same_bits_notices(change: Callable[[Result], Any]) -> None:
     other = example()
     change(other)
     assert not same_bits(example(), other)
@@ -216,14 +216,14 @@ CHANGED_RUNS = {
 
 
 def test_every_field_of_a_run_is_tried() -> None:
-    assert CHANGED_RUNS.keys() == {field.name for field in dataclasses.fields(Run)}
+    assert CHANGED_RUNS.keys() == {field.name for field in dataclasses.fields(Task)}
 
 
 @pytest.mark.parametrize("field", CHANGED_RUNS)
 def test_identity_depends_on_every_field(field: str) -> None:
     other = dataclasses.replace(RUN, **{field: CHANGED_RUNS[field]})
     assert other.identity != RUN.identity
-    assert not same_bits(example(), dataclasses.replace(example(), run=other))
+    assert not same_bits(example(), dataclasses.replace(example(), task=other))
 
 
 def test_identity_does_not_depend_on_the_order_or_type_of_containers() -> None:
@@ -292,7 +292,7 @@ def test_identical_runs_write_identical_bytes(tmp_path: Path, monkeypatch: pytes
 def test_a_trace_becomes_curves(key: str, steps: list[int]) -> None:
     """Over sweeps, which are counted from 1, or over the documents of a stream."""
     trace = pd.DataFrame({key: [0, 10], "components": [3, 4], "error": [np.nan, 0.5]})
-    points = list(_points(Record(RUN, {}, tables={"trace": trace})))
+    points = list(_points(Result(RUN, {}, tables={"trace": trace})))
     assert points == [
         ("trace/components", steps[0], 3.0),
         ("trace/components", steps[1], 4.0),
@@ -307,7 +307,7 @@ def test_warnings_reach_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """In the run's note, all and as they are, and their number in a tag to search by."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     warned = dataclasses.replace(example(), warnings=["zu kurz – ‘nan’", "the chain was stuck for 9 of its 10 steps"])
-    quiet = dataclasses.replace(example(), run=dataclasses.replace(RUN, name="quiet"), warnings=[])
+    quiet = dataclasses.replace(example(), task=dataclasses.replace(RUN, name="quiet"), warnings=[])
     for name, record in {"warned": warned, "quiet": quiet}.items():
         write(record, tmp_path / name)
     published = publish([tmp_path / "warned", tmp_path / "quiet"], tmp_path / "results")
@@ -315,7 +315,7 @@ def test_warnings_reach_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{tmp_path / 'results' / 'mlflow.db'}")
-    tags = {record.run.name: client.get_run(published[record.key]).data.tags for record in (warned, quiet)}
+    tags = {record.task.name: client.get_run(published[record.key]).data.tags for record in (warned, quiet)}
     assert tags["chain"]["warnings"] == "2"
     assert tags["quiet"]["warnings"] == "0"
     note = tags["chain"]["mlflow.note.content"].split("\n\n")

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayestopics.claims import MissingRecords
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.figures.blocking import summary, trapped
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Record, Run, same_bits
-from bayestopics.studies import blocking, blocking_answers, blocking_times
+from bayestopics.runs.record import Result, Task, same_bits
+from bayestopics.studies.blocking import claims as blocking_answers
+from bayestopics.studies.blocking import compute_chain as blocking
+from bayestopics.studies.blocking import compute_times as blocking_times
+from bayestopics.studies.blocking.figures import summary, trapped
+from bayestopics.studies.claims import MissingRecords
 
 MODEL = {"topics": 3, "alpha": 0.1, "eta": 0.1, "heldout_documents": 5, "sweeps": 40}
 
@@ -20,9 +22,9 @@ def corpus():
     return simulate_lda(documents=20, length=20, terms=12, topics=3, alpha=0.2, eta=0.2, rng=rng).corpus
 
 
-def run(sampler: str, number: int, corpus: str = "bars") -> Run:
+def run(sampler: str, number: int, corpus: str = "bars") -> Task:
     params = MODEL | {"sampler": sampler, "run": number, "corpus": corpus}
-    return Run("blocking", "smoke", f"{corpus}-{sampler}-run{number}", params, 1, corpus, "none", "none")
+    return Task("blocking", "smoke", f"{corpus}-{sampler}-run{number}", params, 1, corpus, "none", "none")
 
 
 def test_runs_of_one_number_start_alike(corpus, tmp_path, monkeypatch):
@@ -61,7 +63,7 @@ def test_pairs_are_of_one_document(corpus):
 def test_times_have_a_row_a_round(corpus):
     params = {"alpha": 0.1, "eta": 0.1, "samplers": ["single-site", "grouped"], "topics": [2, 3]}
     params |= {"settling_sweeps": 1, "rounds": 3}
-    record = blocking_times.compute(Run("blocking", "smoke", "x-times", params, 1, "x", "none", "none"), corpus)
+    record = blocking_times.compute(Task("blocking", "smoke", "x-times", params, 1, "x", "none", "none"), corpus)
     table = record.tables["timing"]
     assert len(table) == 3 * 2 * 3  # samplers (grouped with one and with all threads), topics, rounds
     assert (table["seconds"] > 0).all()
@@ -70,11 +72,11 @@ def test_times_have_a_row_a_round(corpus):
 # -- verdicts, from made-up records ----------------------------------------------------------------
 
 
-def made_up(sampler: str, number: int, corpus: str, log_joint: np.ndarray, perplexity: float) -> Record:
+def made_up(sampler: str, number: int, corpus: str, log_joint: np.ndarray, perplexity: float) -> Result:
     metrics = {"log_joint": float(log_joint[-10:].mean()), "log_joint_spread": 1.0, "perplexity": perplexity}
     metrics |= {f"autocorrelation_{name}": 2.0 for name in blocking.STATISTICS}
     trace = pd.DataFrame({"sweep": np.arange(len(log_joint)), "log_joint": log_joint})
-    return Record(run(sampler, number, corpus), metrics, tables={"trace": trace}, volatile={"seconds_a_sweep": 1.0})
+    return Result(run(sampler, number, corpus), metrics, tables={"trace": trace}, volatile={"seconds_a_sweep": 1.0})
 
 
 def group(sampler: str, corpus: str, count: int, *, level: float = 0.0, perplexity: float, sweeps: int = 1000, at=1):
@@ -83,9 +85,9 @@ def group(sampler: str, corpus: str, count: int, *, level: float = 0.0, perplexi
     return [made_up(sampler, number, corpus, trace, perplexity + 0.001 * number) for number in range(count)]
 
 
-def answer(claim: str, records: list[Record], **numbers):
+def answer(claim: str, records: list[Result], **numbers):
     function = getattr(blocking_answers, f"claim_{claim}")
-    return function({record.run.name: record for record in records}, {}, numbers)
+    return function({record.task.name: record for record in records}, {}, numbers)
 
 
 def test_trapped_is_far_below_the_best():
@@ -130,14 +132,14 @@ def test_b4(at, perplexity, verdict):
     assert f"after 501 (single-site) and {at} (blocked) sweeps" in found.ours
 
 
-def times(corpus: str, **seconds: float) -> Record:
+def times(corpus: str, **seconds: float) -> Result:
     rows = [
         {"sampler": name.replace("_", "-"), "topics": topics, "threads": 1, "round": 0, "seconds": value}
         for name, value in seconds.items()
         for topics in (8, 1024)
     ]
-    one = Run("blocking", "smoke", f"{corpus}-times", {}, 1, corpus, "none", "none")
-    return Record(one, {}, tables={"timing": pd.DataFrame(rows)})
+    one = Task("blocking", "smoke", f"{corpus}-times", {}, 1, corpus, "none", "none")
+    return Result(one, {}, tables={"timing": pd.DataFrame(rows)})
 
 
 def test_b5():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bayestopics.claims import MissingRecords
+from bayestopics.studies.claims import MissingRecords
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {c["id"]: c for c in yaml.safe_load(FILE.read_text(encoding="utf-8")) if "function" in c}

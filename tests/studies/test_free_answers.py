@@ -10,29 +10,32 @@ import yaml
 from matplotlib import pyplot
 from scipy.sparse import csr_array
 
-from bayestopics.claims import MissingRecords
+from bayestopics.base.plotting import html_table
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.figures import free, free_tables
-from bayestopics.figures.style import html_table
 from bayestopics.runs import record
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, same_bits
-from bayestopics.studies import free_answers as answers
-from bayestopics.studies import free_endless, free_stream, free_toy
+from bayestopics.runs.record import Task, same_bits
+from bayestopics.studies.claims import MissingRecords
+from bayestopics.studies.truncation_free import claims as answers
+from bayestopics.studies.truncation_free import compute_endless as free_endless
+from bayestopics.studies.truncation_free import compute_stream as free_stream
+from bayestopics.studies.truncation_free import compute_toy as free_toy
+from bayestopics.studies.truncation_free import figures as free
+from bayestopics.studies.truncation_free import tables as free_tables
 from killing import Killed as KilledAtSave
 from killing import Killing
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
-Record = partial(record.Record, versions={})  # to look them up takes time
+Result = partial(record.Result, versions={})  # to look them up takes time
 BATCHES = (1, 10, 100)
 
 
-def a_run(kind: str, name: str, **params) -> Run:
-    return Run("truncation_free", "smoke", name, {"kind": f"free_{kind}", **params}, 1, "x", "-", "-")
+def a_run(kind: str, name: str, **params) -> Task:
+    return Task("truncation_free", "smoke", name, {"kind": kind, **params}, 1, "x", "-", "-")
 
 
-def toy(**changes) -> record.Record:
+def toy(**changes) -> record.Result:
     made = free_toy.compute(a_run("toy", "toy", most=20), None, None)
     for column, factor in changes.items():
         made.tables["log_odds"][column] *= factor
@@ -41,7 +44,7 @@ def toy(**changes) -> record.Record:
 
 def stream(
     model: str, method: str, batch: int, *, score=-7.0, components=(5, 20), seconds=(0.1, 1.0, 10.0), corpus="x"
-) -> record.Record:
+) -> record.Result:
     """A made-up run: `score` at the end, from half a nat below; 40 documents of about 50 words."""
     rng = np.random.default_rng(0)
     tokens = rng.integers(30, 70, 40)
@@ -59,9 +62,9 @@ def stream(
     last = {name: float(table[name].iloc[-1]) for name in trace} | {"passes": 1.0, "papers_per_word": score}
     params = {"corpus": corpus, "model": model, "method": method, "batch": batch}
     params |= {"truncation": 300} if method == "truncated" else {}
-    run = a_run("stream", f"{corpus}-{model}-{method}-{batch}", **params)
+    task = a_run("stream", f"{corpus}-{model}-{method}-{batch}", **params)
     arrays = {"log_likelihoods": logs, "tokens": tokens}
-    return Record(run, last, tables={"trace": table, "timing": timing}, arrays=arrays)
+    return Result(task, last, tables={"trace": table, "timing": timing}, arrays=arrays)
 
 
 def study(ours=None, other=None, models=free_tables.MODELS, corpora=("x", "y")):
@@ -78,7 +81,7 @@ def study(ours=None, other=None, models=free_tables.MODELS, corpora=("x", "y")):
 
 
 def ask(claim: str, *records):
-    named = {one.run.name: one for one in records}
+    named = {one.task.name: one for one in records}
     return getattr(answers, f"claim_{claim.lower()}")(named, {}, CLAIMS[claim].get("numbers", {}))
 
 
@@ -103,7 +106,7 @@ def test_v2_robust_and_higher():
     assert lower.verdict == "partly"
     assert "higher in 0 of 6, lower in 6" in lower.ours
     assert verdict("V2", *study(ours={"score": -7.0}, other={"score": -7.0})) != "reproduced"  # within the errors
-    steady = [one for one in study(other={"score": -6.0}) if one.run.params["method"] == "truncated"]
+    steady = [one for one in study(other={"score": -6.0}) if one.task.params["method"] == "truncated"]
     shaky = [
         stream(model, "truncation-free", batch, corpus=corpus, score=-7.0 - place)
         for model in free_tables.MODELS
@@ -133,7 +136,7 @@ def test_what_cannot_be_compared(claim):
         ask(claim, *study(models=("hdp",)))
     assert missing.value.names == ["dp-mixture"]
     with pytest.raises(MissingRecords):
-        ask(claim, *(one for one in study() if one.run.params["method"] == "truncated"))
+        ask(claim, *(one for one in study() if one.task.params["method"] == "truncated"))
 
 
 def test_moments_are_interpolated_in_log_seconds():
@@ -170,8 +173,8 @@ def settings(model: str, method: str, order: str = "shuffled", batch: int = 7):
 
 @pytest.mark.parametrize(("model", "method"), free_stream.LEARNERS)
 def test_a_killed_stream_goes_on_with_the_same_bits(model, method, tmp_path, monkeypatch):
-    run = a_run("stream", "one", **settings(model, method))
-    whole = free_stream.compute(run, TINY, Checkpoint(tmp_path / "whole", run))
+    task = a_run("stream", "one", **settings(model, method))
+    whole = free_stream.compute(task, TINY, Checkpoint(tmp_path / "whole", task))
     assert len(whole.trace) == len(whole.tables["timing"]) == 4
     assert whole.metrics["documents"] >= 100
     assert whole.arrays["log_likelihoods"].shape == (4, 6)
@@ -179,14 +182,14 @@ def test_a_killed_stream_goes_on_with_the_same_bits(model, method, tmp_path, mon
     at_the_end = whole.arrays["log_likelihoods"][-1].sum() / whole.arrays["tokens"].sum()
     assert whole.metrics["per_word"] == pytest.approx(at_the_end)
 
-    checkpoint = Checkpoint(tmp_path / "killed", run, every_seconds=0.0)
+    checkpoint = Checkpoint(tmp_path / "killed", task, every_seconds=0.0)
     tmp_path.joinpath("killed").mkdir()
     check = free_stream._check
     monkeypatch.setattr(free_stream, "_check", lambda *args: _until(2, check, *args))
     with pytest.raises(Killed):
-        free_stream.compute(run, TINY, checkpoint)
+        free_stream.compute(task, TINY, checkpoint)
     monkeypatch.undo()
-    assert same_bits(free_stream.compute(run, TINY, checkpoint), whole)
+    assert same_bits(free_stream.compute(task, TINY, checkpoint), whole)
 
 
 def _until(last, check, *args):
@@ -197,8 +200,8 @@ def _until(last, check, *args):
 
 def test_nothing_held_out_is_learnt_from():
     for order in ("stored", "shuffled"):
-        run = a_run("stream", "one", **settings("dp-mixture", "truncated", order))
-        stream = free_stream.Stream.of(TINY, run)
+        task = a_run("stream", "one", **settings("dp-mixture", "truncated", order))
+        stream = free_stream.Stream.of(TINY, task)
         seen, batches = 0, []
         while seen < len(stream):
             batches.append(stream.after(seen).toarray())
@@ -223,7 +226,7 @@ def test_held_out_documents_are_spread():
 # -- without end -------------------------------------------------------------------------------------------
 
 
-def endless(model: str, method: str, **changes) -> Run:
+def endless(model: str, method: str, **changes) -> Task:
     params = {"model": model, "method": method, "terms": 30, "topics": 4, "length": 15, "batch": 20, "checks": 5}
     params |= {"documents": 230} | ({"truncation": 20} if method == "truncated" else {})
     return a_run("endless", f"endless-{model}-{method}", **params | changes)
@@ -231,8 +234,8 @@ def endless(model: str, method: str, **changes) -> Run:
 
 @pytest.mark.parametrize(("model", "method"), free_stream.LEARNERS)
 def test_a_killed_stream_without_end_goes_on_with_the_same_bits(model, method, tmp_path):
-    run = endless(model, method)
-    whole, lives = free_endless.compute(run, None, Checkpoint(tmp_path / "whole", run)), 0
+    task = endless(model, method)
+    whole, lives = free_endless.compute(task, None, Checkpoint(tmp_path / "whole", task)), 0
     assert whole.trace["documents"].tolist() == [0, 60, 100, 140, 200, 230]  # of batches of 20, the last of 10
     assert whole.tables["timing"]["documents"].tolist() == whole.trace["documents"].tolist()
     assert whole.tables["timing"]["peak_mb"].is_monotonic_increasing
@@ -243,7 +246,7 @@ def test_a_killed_stream_without_end_goes_on_with_the_same_bits(model, method, t
     while resumed is None:
         lives += 1
         try:
-            resumed = free_endless.compute(run, None, Killing(tmp_path / "killed", run, every_seconds=0.0))
+            resumed = free_endless.compute(task, None, Killing(tmp_path / "killed", task, every_seconds=0.0))
         except KilledAtSave:
             assert lives < 20
     assert lives == 13
@@ -253,11 +256,11 @@ def test_a_killed_stream_without_end_goes_on_with_the_same_bits(model, method, t
 @pytest.mark.parametrize(("model", "fewest", "most"), [("dp-mixture", 1.0, 1.0), ("hdp", 1.3, 3.0)])
 def test_documents_without_end_are_made_of_the_topics(model, fewest, most):
     """Topics without a common word: how many a document has can be seen. A batch can be had again."""
-    run = endless(model, "truncation-free", documents=10_000, batch=500)
-    assert free_endless.Source.of(run).cumulative.shape == (4 * 30,)
+    task = endless(model, "truncation-free", documents=10_000, batch=500)
+    assert free_endless.Source.of(task).cumulative.shape == (4 * 30,)
     apart = np.repeat(np.eye(4), [7, 8, 7, 8], axis=1)
     apart /= apart.sum(axis=1, keepdims=True)
-    source = free_endless.Source(run, (np.cumsum(apart, axis=1) + np.arange(4)[:, None]).ravel())
+    source = free_endless.Source(task, (np.cumsum(apart, axis=1) + np.arange(4)[:, None]).ravel())
     first, second = source.batch(0), source.batch(1)
     assert first.shape == (500, 30)
     assert (np.asarray(first.sum(axis=1)) == 15).all()
@@ -271,11 +274,11 @@ def test_documents_without_end_are_made_of_the_topics(model, fewest, most):
 # -- figures and tables ------------------------------------------------------------------------------------
 
 
-def made_up_endless(model: str, method: str) -> record.Record:
+def made_up_endless(model: str, method: str) -> record.Result:
     trace = pd.DataFrame({"documents": [0, 100, 200, 300], "components": [0, 9, 12, 11]})
     timing = trace[["documents"]].assign(seconds=[0.0, 1.0, 2.0, 3.0], peak_mb=[200.0, 210.0, 210.5, 211.0])
     metrics = {"documents": 300.0, "components": 11.0, "most_components": 12.0}
-    return Record(endless(model, method), metrics, tables={"trace": trace, "timing": timing})
+    return Result(endless(model, method), metrics, tables={"trace": trace, "timing": timing})
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ import pytest
 import yaml
 from matplotlib import pyplot
 
-from bayestopics.claims import MissingRecords
-from bayestopics.figures import hyper, hyper_tables
-from bayestopics.figures.style import html_table
+from bayestopics.base.plotting import html_table
 from bayestopics.runs import record
-from bayestopics.runs.record import Run
-from bayestopics.studies import hyper_answers as answers
+from bayestopics.runs.record import Task
+from bayestopics.studies.claims import MissingRecords
+from bayestopics.studies.hyperparameters import claims as answers
+from bayestopics.studies.hyperparameters import figures as hyper
+from bayestopics.studies.hyperparameters import tables as hyper_tables
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
@@ -30,16 +31,16 @@ FUNCTIONALS = ("theta 7 and 8 within .07", "beta 1 and 2 distance", "beta distan
 # -- made-up records --------------------------------------------------------------------------------
 
 
-Record = partial(record.Record, versions={})  # to look them up takes time
+Result = partial(record.Result, versions={})  # to look them up takes time
 
 
-def run(kind: str, corpus: str, name: str, **params) -> Run:
-    params = {"kind": f"hyper_{kind}", "corpus": corpus, "topics": 4, "sweeps": 100, **params}
-    return Run("hyperparameters", "smoke", f"{corpus}-{name}", params, 1, corpus, "-", "-")
+def run(kind: str, corpus: str, name: str, **params) -> Task:
+    params = {"kind": kind, "corpus": corpus, "topics": 4, "sweeps": 100, **params}
+    return Task("hyperparameters", "smoke", f"{corpus}-{name}", params, 1, corpus, "-", "-")
 
 
-def named(*records: record.Record) -> dict[str, record.Record]:
-    return {one.run.name: one for one in records}
+def named(*records: record.Result) -> dict[str, record.Result]:
+    return {one.task.name: one for one in records}
 
 
 def _ellipse(name: str, h, deviation: float, radius_squared: float = 6.0) -> dict:
@@ -64,7 +65,7 @@ def surface(
     round_trips: int = 40,
     functional: pd.DataFrame | None = None,
     **params,
-) -> record.Record:
+) -> record.Result:
     """`error` and `deviation`: of log h, by Monte Carlo and by curvature."""
     h = np.array(h)
     alphas, etas = (side * np.exp(3 * deviation * np.linspace(-1, 1, 13)) for side in h)
@@ -88,7 +89,7 @@ def surface(
     params = {"sampler": sampler, "moves": "all", "replicate": replicate, "chains": chains, **params}
     params = {"functionals": functional is not None, "truth": None, "paper": None, **params}
     one = run("surface", corpus, f"{sampler}-{replicate}-{params.get('topics', 4)}", **params)
-    return Record(one, metrics, tables=tables, volatile={"cpu_seconds": 70.0})
+    return Result(one, metrics, tables=tables, volatile={"cpu_seconds": 70.0})
 
 
 def functional(seed: int = 0, *, slope: float = 1.0, hat: float = 0.005, tilde: float = 0.05) -> pd.DataFrame:
@@ -114,7 +115,7 @@ def rivals(
     doubling: float = 0.1,
     starts: int = 5,
     **params,
-) -> record.Record:
+) -> record.Result:
     """Ends at these distances, in logs, from h; those of variational EM are `start` apart from each other."""
     rng, rows, h = np.random.default_rng(1), [], np.array(h)
     offs = {"gibbs-em": gibbs, "gibbs-em-minka": gibbs, "gibbs-em-doubling": doubling, "variational-em": variational}
@@ -130,12 +131,12 @@ def rivals(
     methods = {"gibbs-em-minka": {"sweeps": 100}}
     params = {"topics": 8 if "-8-" in corpus else 4, "truth": list(h), "methods": methods, **params}
     path = ends[["method", "start", "alpha", "eta"]].assign(step=0)
-    return Record(run("rivals", corpus, "rivals", **params), {}, tables={"ends": ends, "path": path, "timing": timing})
+    return Result(run("rivals", corpus, "rivals", **params), {}, tables={"ends": ends, "path": path, "timing": timing})
 
 
 def steps(
     count: int = 18, *, settled: int | None = None, on_edge: bool = False, corpus="lda-50-large"
-) -> list[record.Record]:
+) -> list[record.Result]:
     """The records of an iterative grid, settled from step `settled` on."""
     found, rows = [], []
     for number in range(count):
@@ -150,11 +151,11 @@ def steps(
         metrics = {"settled": float(settled is not None and number + 1 >= settled), "documents": row["documents"]}
         metrics |= {"alpha": h[0], "eta": h[1]}
         table = surface(h=h, deviation=half / 3).tables["surface"][["alpha", "eta", "log_m", "error"]]
-        found.append(Record(one, metrics, tables={"steps": pd.DataFrame(rows), "surface": table}))
+        found.append(Result(one, metrics, tables={"steps": pd.DataFrame(rows), "surface": table}))
     return found
 
 
-def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> record.Record:
+def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> record.Result:
     """`logs`: log ratios to tempering, with _ for -."""
     choices = {"tempering": 0.0, "gibbs_em": -0.3, "variational_em": -0.8}
     choices |= {"griffiths_steyvers": -9.0, "asuncion": -5.0, "gensim": -2.0, **logs}
@@ -163,17 +164,17 @@ def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> r
         for choice, log in choices.items()
     ]
     table = pd.DataFrame(rows).assign(documents=10)
-    return Record(run("score", corpus, "score", topics=topics), {}, tables={"scores": table})
+    return Result(run("score", corpus, "score", topics=topics), {}, tables={"scores": table})
 
 
-def coverage(covered: int = 18, of: int = 20) -> record.Record:
+def coverage(covered: int = 18, of: int = 20) -> record.Result:
     rows = [
         {"kind": kind, "number": n, "alpha": 0.2, "eta": 0.8, "covers": n < covered}
         for kind in ("batches", "chains")
         for n in range(of)
     ]
     metrics = {"coverage_batches": covered / of, "coverage_chains": covered / of, "truth_alpha": 0.2, "truth_eta": 0.8}
-    return Record(run("coverage", "x", "coverage", chains=of), metrics, tables={"chains": pd.DataFrame(rows)})
+    return Result(run("coverage", "x", "coverage", chains=of), metrics, tables={"chains": pd.DataFrame(rows)})
 
 
 def ask(claim: str, *records):

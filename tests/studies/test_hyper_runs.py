@@ -9,9 +9,9 @@ import pytest
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.estimates import expectation, surface
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, read, write
-from bayestopics.studies import hyper_rivals
-from bayestopics.studies.hyper_surface import FUNCTIONALS, chain_of, compute
+from bayestopics.runs.record import Task, read, write
+from bayestopics.studies.hyperparameters import compute_rivals as hyper_rivals
+from bayestopics.studies.hyperparameters.compute_surface import FUNCTIONALS, chain_of, compute
 
 CORPUS = simulate_lda(
     documents=12, length=20, terms=8, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(1)
@@ -20,10 +20,10 @@ CORPUS = simulate_lda(
 
 @pytest.mark.parametrize(("sampler", "functionals"), [("single-site", False), ("augmented", True)])
 def test_a_record_has_all_that_estimates_at_any_h_need(tmp_path: Path, sampler: str, functionals: bool) -> None:
-    params = {"kind": "hyper_surface", "topics": 2, "sampler": sampler, "moves": "all", "sweeps": 200, "chains": 1}
+    params = {"kind": "surface", "topics": 2, "sampler": sampler, "moves": "all", "sweeps": 200, "chains": 1}
     params |= {"replicate": 0, "functionals": functionals, "fine": 5}
-    run = Run("hyperparameters", "smoke", "x-tempering", params, 1, "x", "-", "-")
-    write(compute(run, CORPUS, Checkpoint(tmp_path, run)), tmp_path / "x")
+    task = Task("hyperparameters", "smoke", "x-tempering", params, 1, "x", "-", "-")
+    write(compute(task, CORPUS, Checkpoint(tmp_path, task)), tmp_path / "x")
     record = read(tmp_path / "x")
     chain = chain_of(record, CORPUS)
     alphas, etas = (np.linspace(*ends, 5) for ends in chain.ends)
@@ -50,8 +50,8 @@ def test_seconds_of_rivals_are_cpu_seconds_as_those_of_tempering_are(tmp_path: P
 
     monkeypatch.setattr(hyper_rivals, "_fit", wait)
     monkeypatch.setattr(hyper_rivals, "warm", lambda: calls.append("warm"))
-    params = {"kind": "hyper_rivals", "topics": 2, "starts": 2, "methods": {"gibbs-em": {}}}
-    run = Run("hyperparameters", "smoke", "x-rivals", params, 1, "x", "-", "-")
-    timing = hyper_rivals.compute(run, CORPUS, Checkpoint(tmp_path, run)).tables["timing"]
+    params = {"kind": "rivals", "topics": 2, "starts": 2, "methods": {"gibbs-em": {}}}
+    task = Task("hyperparameters", "smoke", "x-rivals", params, 1, "x", "-", "-")
+    timing = hyper_rivals.compute(task, CORPUS, Checkpoint(tmp_path, task)).tables["timing"]
     assert timing["seconds"].max() < 0.1
     assert calls == ["warm", "fit", "fit"]

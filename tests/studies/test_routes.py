@@ -11,18 +11,18 @@ import yaml
 from matplotlib import pyplot
 
 from bayestopics.corpus.registry import Registry
-from bayestopics.figures import routes as figures
 from bayestopics.runs import record
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, read, same_bits, write
-from bayestopics.studies import routes
+from bayestopics.runs.record import Task, read, same_bits, write
+from bayestopics.studies.routes import compute_routes as routes
+from bayestopics.studies.routes import figures
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config/studies/routes.yaml").read_text(encoding="utf-8"))
 WORK = {key: value for key, value in CONFIG["scales"]["smoke"]["runs"][0].items() if key != "corpora"}
 WORK |= {"evidence": {"topics": [2, 3], "sweeps": 5, "repeats": 2}, "hdp": {"chains": 2, "sweeps": 4, "burn_in": 2}}
 PARAMS = {"kind": "routes", "corpus": "tiny-lda", **CONFIG["priors"]["tiny-lda"], **WORK}
-RUN = Run("routes", "smoke", "tiny-lda", PARAMS, 1, "tiny-lda", "-", "-")
-Record = partial(record.Record, versions={})  # to look them up takes time
+RUN = Task("routes", "smoke", "tiny-lda", PARAMS, 1, "tiny-lda", "-", "-")
+Result = partial(record.Result, versions={})  # to look them up takes time
 
 
 @pytest.fixture(scope="module")

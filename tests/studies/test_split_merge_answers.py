@@ -10,16 +10,21 @@ import yaml
 from matplotlib import pyplot
 
 import hdp_oracle
-from bayestopics.claims import MissingRecords
 from bayestopics.corpus.registry import Registry
-from bayestopics.figures import split_merge as figures
-from bayestopics.figures import split_merge_tables as tables
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_assignments
 from bayestopics.runs import record
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, same_bits
-from bayestopics.studies import split_merge_answers as answers
-from bayestopics.studies import split_merge_blocks, split_merge_law, split_merge_perplexity, split_merge_synthetic
+from bayestopics.runs.record import Task, same_bits
+from bayestopics.studies.claims import MissingRecords
+from bayestopics.studies.split_merge import claims as answers
+from bayestopics.studies.split_merge import (
+    compute_blocks,
+    compute_law,
+    compute_perplexity,
+    compute_synthetic,
+    figures,
+    tables,
+)
 from killing import Killed, Killing
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
@@ -30,17 +35,17 @@ CASES = [
     {"documents": [[0, 0, 0, 1], [0, 1, 1]], "terms": 2, "gamma": 3.0, "concentration": 0.5, "eta": 1.0},
 ]
 KINDS = {
-    "synthetic": (split_merge_synthetic, {"sweeps": 12, "seeds": 2}),
-    "perplexity": (split_merge_perplexity, {"sweeps": 6, "seeds": 2, "evaluations": 3, "particles": 2}),
-    "blocks": (split_merge_blocks, {"sweeps": 12, "seeds": 2}),
-    "law": (split_merge_law, {"sweeps": 20, "seeds": 2, "cases": CASES}),
+    "synthetic": (compute_synthetic, {"sweeps": 12, "seeds": 2}),
+    "perplexity": (compute_perplexity, {"sweeps": 6, "seeds": 2, "evaluations": 3, "particles": 2}),
+    "blocks": (compute_blocks, {"sweeps": 12, "seeds": 2}),
+    "law": (compute_law, {"sweeps": 20, "seeds": 2, "cases": CASES}),
 }
-Record = partial(record.Record, versions={})  # to look them up takes time
+Result = partial(record.Result, versions={})  # to look them up takes time
 
 
-def run(kind: str, corpus: str = "tiny-hdp", name: str = "", **params) -> Run:
-    params = {"kind": f"split_merge_{kind}", "corpus": corpus, **SETTING, **KINDS[kind][1], **params}
-    return Run("split_merge", "smoke", name or f"{corpus}-{kind}", params, 1, corpus, "-", "-")
+def run(kind: str, corpus: str = "tiny-hdp", name: str = "", **params) -> Task:
+    params = {"kind": kind, "corpus": corpus, **SETTING, **KINDS[kind][1], **params}
+    return Task("split_merge", "smoke", name or f"{corpus}-{kind}", params, 1, corpus, "-", "-")
 
 
 # -- runs ------------------------------------------------------------------------------------------------
@@ -82,7 +87,7 @@ def test_seconds_are_volatile_and_grow(computed):
 
 
 def test_every_document_is_in_one_part(simulated):
-    training, held_out = split_merge_perplexity.split(simulated.corpus, np.random.default_rng(1))
+    training, held_out = compute_perplexity.split(simulated.corpus, np.random.default_rng(1))
     assert np.count_nonzero(held_out.document_lengths) == 8  # of 40
     assert not np.any((training.document_lengths > 0) & (held_out.document_lengths > 0))
     assert training.token_count + held_out.token_count == simulated.corpus.token_count
@@ -93,22 +98,22 @@ def test_perplexity_of_one_topic_is_known(simulated):
     corpus, prior = simulated.corpus, HdpPrior(1.0, 1e-3, 0.2)
     state = from_assignments(corpus, prior, np.zeros(corpus.token_count), np.array([1 - 1e-12, 1e-12]))
     phi = (np.bincount(corpus.terms, minlength=corpus.term_count) + 0.2) / (corpus.token_count + 0.2 * 25)
-    value = split_merge_perplexity.log_perplexity(state, corpus, 2, np.random.default_rng(1))
+    value = compute_perplexity.log_perplexity(state, corpus, 2, np.random.default_rng(1))
     assert value == pytest.approx(-np.log(phi)[corpus.terms].mean(), rel=1e-9)
 
 
 @pytest.mark.parametrize("case", CASES, ids=["five tokens", "seven"])
 def test_the_enumerated_posterior_is_that_of_the_oracle(case):
-    corpus, prior = split_merge_law.corpus_of(case), split_merge_law.prior_of(case)
-    found, oracle = split_merge_law.posterior(corpus, prior), hdp_oracle.posterior(corpus, prior)
+    corpus, prior = compute_law.corpus_of(case), compute_law.prior_of(case)
+    found, oracle = compute_law.posterior(corpus, prior), hdp_oracle.posterior(corpus, prior)
     expected = {tuple(z): p for z, p in zip(oracle.partitions.tolist(), oracle.probability, strict=True)}
     assert found == pytest.approx(expected, rel=1e-10)
-    assert split_merge_law.topics_of(found).to_dict() == pytest.approx(dict(enumerate(oracle.topics[1:], 1)))
+    assert compute_law.topics_of(found).to_dict() == pytest.approx(dict(enumerate(oracle.topics[1:], 1)))
 
 
 def test_the_law_of_the_exact_samplers_is_the_posterior_and_that_of_the_paper_is_not(tmp_path):
     one = run("law", sweeps=2_000, seeds=1, cases=CASES[:1])
-    distances = split_merge_law.compute(one, None, Checkpoint(tmp_path, one)).metrics
+    distances = compute_law.compute(one, None, Checkpoint(tmp_path, one)).metrics
     assert max(distances[f"distance_topics_{name}"] for name in ("gibbs", "exact", "exact-words")) < 0.08
     assert distances["distance_topics_paper"] > 0.15
 
@@ -117,13 +122,13 @@ def test_the_truth_is_matched_with_itself():
     long = Registry().simulate("overlapping-topics-long")  # so that shares of words are near their probabilities
     z = long.truth["assignments"]
     state = from_assignments(long.corpus, HdpPrior(1.0, 1.0, 0.1), 9 - z, np.full(11, 1 / 11))  # other labels
-    confusion, matches = split_merge_synthetic.compare(state, long.truth)
+    confusion, matches = compute_synthetic.compare(state, long.truth)
     assert (confusion["true"] == confusion["found"]).all()
     assert matches["separated"].all()
     assert (matches["recall"] == 1).all()
     assert matches["ceiling"].between(0.05, 0.9).all()
     merged = from_assignments(long.corpus, HdpPrior(1.0, 1.0, 0.1), np.maximum(z - 5, 0), np.full(6, 1 / 6))
-    confusion, matches = split_merge_synthetic.compare(merged, long.truth)
+    confusion, matches = compute_synthetic.compare(merged, long.truth)
     assert confusion["tokens"].sum() == long.corpus.token_count
     assert matches["distance"].isna().sum() == 5  # topics without a match
     assert matches.loc[7:, "separated"].all()
@@ -148,7 +153,7 @@ def test_figures_and_tables(computed):
 
 def ask(claim: str, *records):
     numbers = CLAIMS[claim].get("numbers", {})
-    return getattr(answers, f"claim_{claim.lower()}")({one.run.name: one for one in records}, {}, numbers)
+    return getattr(answers, f"claim_{claim.lower()}")({one.task.name: one for one in records}, {}, numbers)
 
 
 def verdict(claim: str, *records) -> str:
@@ -182,7 +187,7 @@ def synthetic(
             matches.append(pd.DataFrame(columns).assign(sampler=sampler, seed=seed))
     made = {"chains": pd.concat(chains), "matches": pd.concat(matches)}
     one = run("synthetic", "overlapping-topics", name, sweeps=sweeps, seeds=seeds)
-    return Record(one, {}, tables=made, arrays={"topics": np.eye(10)})
+    return Result(one, {}, tables=made, arrays={"topics": np.eye(10)})
 
 
 def perplexity(corpus: str, ends: dict[str, float], *, name: str = "one", seeds: int = 4, slow: float = 1.0):
@@ -197,7 +202,7 @@ def perplexity(corpus: str, ends: dict[str, float], *, name: str = "one", seeds:
             timing.append(pd.DataFrame({**keys, "seconds": seconds}))
     one = run("perplexity", corpus, name, seeds=seeds, sweeps=4)
     made = {"chains": pd.concat(chains, ignore_index=True), "timing": pd.concat(timing, ignore_index=True)}
-    return Record(one, {}, tables=made)
+    return Result(one, {}, tables=made)
 
 
 SOON = {"exact": 10, "exact-words": 10, "paper": 10}

@@ -4,26 +4,26 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayestopics.claims import MissingRecords
+from bayestopics.base.processes import using_threads
 from bayestopics.corpus.registry import Entry
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.figures import topics as figures
 from bayestopics.lda.state import Prior
-from bayestopics.processes import using_threads
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Record, Run, same_bits
-from bayestopics.studies import (
-    topics_answers,
-    topics_distances,
-    topics_empirical,
-    topics_evidence,
-    topics_exact,
-    topics_ladder,
-    topics_pmmh,
-    topics_score,
-    topics_slip,
-    topics_times,
+from bayestopics.runs.record import Result, Task, same_bits
+from bayestopics.studies.claims import MissingRecords
+from bayestopics.studies.number_of_topics import (
+    claims,
+    compute_distances,
+    compute_empirical,
+    compute_evidence,
+    compute_exact,
+    compute_ladder,
+    compute_pmmh,
+    compute_score,
+    compute_slip,
+    figures,
 )
+from bayestopics.studies.number_of_topics.times import hours
 from killing import Killed, Killing
 
 LAW = {"documents": 12, "length": 15, "terms": 8, "topics": 2, "alpha": 0.3, "eta": 0.3}
@@ -42,13 +42,13 @@ SCORE = {
 LADDER = {"law": LAW, "corpora": 2, "repeats": 2, "steps": {"reference": [20, 40], "ais": [20], "smc": [20]}}
 DISTANCES = {"topics": 2, "sampler": "single-site", "burn_in": 2, "sweeps": 20}
 KINDS = {
-    "pmmh": (topics_pmmh, WALK),
-    "empirical": (topics_empirical, {**WALK, "topics": 2, "sweeps": 100}),
-    "slip": (topics_slip, WALK),
-    "evidence": (topics_evidence, EVIDENCE),
-    "score": (topics_score, SCORE),
-    "ladder": (topics_ladder, LADDER),
-    "distances": (topics_distances, DISTANCES),
+    "pmmh": (compute_pmmh, WALK),
+    "empirical": (compute_empirical, {**WALK, "topics": 2, "sweeps": 100}),
+    "slip": (compute_slip, WALK),
+    "evidence": (compute_evidence, EVIDENCE),
+    "score": (compute_score, SCORE),
+    "ladder": (compute_ladder, LADDER),
+    "distances": (compute_distances, DISTANCES),
 }
 
 
@@ -64,11 +64,11 @@ def corpus():
     return simulate_lda(**LAW, rng=np.random.default_rng(1)).corpus
 
 
-def run(kind: str, **params) -> Run:
+def run(kind: str, **params) -> Task:
     name = params.pop("name", f"x-{kind}")
     corpus = params.get("corpus", "x")
-    params = {"kind": f"topics_{kind}", "corpus": corpus, **PRIOR, **params}
-    return Run("number_of_topics", "smoke", name, params, 1, corpus, "-", "-")
+    params = {"kind": kind, "corpus": corpus, **PRIOR, **params}
+    return Task("number_of_topics", "smoke", name, params, 1, corpus, "-", "-")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,10 +90,10 @@ def test_a_killed_run_goes_on_with_the_same_bits(kind, corpus, tmp_path):
 
 def test_chains_that_share_estimates_are_what_they_are_alone(corpus, tmp_path):
     longer, alone = (run("pmmh", **WALK | more) for more in ({"inner": 4, "shorter": [2]}, {}))
-    before = topics_pmmh.compute(longer, corpus, Checkpoint(tmp_path, longer))
+    before = compute_pmmh.compute(longer, corpus, Checkpoint(tmp_path, longer))
     other = run("pmmh", name="another", **WALK, before=["longer"])
-    found = topics_pmmh.compute(other, corpus, Checkpoint(tmp_path, other), [before])
-    expected = topics_pmmh.compute(alone, corpus, Checkpoint(tmp_path, alone))  # by its name it has the longer's seed
+    found = compute_pmmh.compute(other, corpus, Checkpoint(tmp_path, other), [before])
+    expected = compute_pmmh.compute(alone, corpus, Checkpoint(tmp_path, alone))  # by its name it has the longer's seed
     for name in ("trace", "proposals", "posterior"):
         pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
     assert not before.trace.equals(found.trace)
@@ -103,10 +103,10 @@ def test_chains_that_share_estimates_are_what_they_are_alone(corpus, tmp_path):
 def test_both_harmonic_means_come_from_one_chain(corpus, tmp_path):
     work = {"topics": [3, 1, 2], "sweeps": 10, "repeats": 2}
     z, psi = (run("evidence", method=f"harmonic-{kind}", **work) for kind in ("z", "psi"))
-    before = topics_evidence.compute(z, corpus, Checkpoint(tmp_path, z))
+    before = compute_evidence.compute(z, corpus, Checkpoint(tmp_path, z))
     other = run("evidence", name="another", method="harmonic-psi", **work)
-    found = topics_evidence.compute(other, corpus, Checkpoint(tmp_path, other), [before])
-    expected = topics_evidence.compute(psi, corpus, Checkpoint(tmp_path, psi))  # by its name it has the other's seed
+    found = compute_evidence.compute(other, corpus, Checkpoint(tmp_path, other), [before])
+    expected = compute_evidence.compute(psi, corpus, Checkpoint(tmp_path, psi))  # by its name it has the other's seed
     for name in ("evidence", "estimates"):
         pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
     assert found.warnings == expected.warnings
@@ -138,7 +138,7 @@ def test_pages_are_made_from_the_records(corpus, tmp_path):
 
 
 def test_how_long_a_ladder_must_be():
-    def ladder(law: str, scatter: dict[int, float]) -> Record:
+    def ladder(law: str, scatter: dict[int, float]) -> Result:
         """Two estimates of one corpus that scatter by this much; a second takes 100 steps."""
         rows = [
             {"corpus": 0, "path": "ais", "steps": steps, "direction": "forward", "repeat": r, "log_estimate": value}
@@ -148,7 +148,7 @@ def test_how_long_a_ladder_must_be():
         estimates = pd.DataFrame(rows)
         timing = estimates.drop(columns="log_estimate").assign(seconds=estimates["steps"] / 100)
         one = run("ladder", corpus=law, law=LAW)
-        return Record(one, {}, tables={"estimates": estimates, "timing": timing})
+        return Result(one, {}, tables={"estimates": estimates, "timing": timing})
 
     found = figures.lengths_table(
         [
@@ -172,7 +172,7 @@ def test_the_constants_are_all_of_the_density_that_does_not_know_z(corpus, tmp_p
     from bayestopics.lda.state import Prior, from_assignments
 
     one = run("evidence", **EVIDENCE)
-    record = topics_evidence.compute(one, corpus, Checkpoint(tmp_path, one))
+    record = compute_evidence.compute(one, corpus, Checkpoint(tmp_path, one))
     z = np.zeros(corpus.token_count, int)
     values = [log_joint(from_assignments(corpus, t, Prior(**PRIOR), z)) for t in (1, 2)]
     parts = figures.constants(record, np.array([1, 2]))
@@ -189,7 +189,7 @@ def test_exact_posterior_and_chain(tmp_path):
         documents=2, length=2, terms=3, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(2)
     ).corpus
     one = run("exact", inner=[2], most=3, iterations=500)
-    table = topics_exact.compute(one, tiny, Checkpoint(tmp_path, one)).tables["law"]
+    table = compute_exact.compute(one, tiny, Checkpoint(tmp_path, one)).tables["law"]
     assert table["exact"].sum() == pytest.approx(1)
     assert table["share"].sum() == pytest.approx(1)
 
@@ -200,23 +200,23 @@ def test_the_normalised_direct_estimator_is_the_exact_posterior_with_long_estima
         documents=2, length=2, terms=3, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(2)
     ).corpus
     one = run("evidence", method="pseudo-marginal", topics=[1, 2, 3], sweeps=100, repeats=200)
-    estimates = topics_evidence.compute(one, tiny, Checkpoint(tmp_path, one)).tables["estimates"]
-    found = topics_evidence.posteriors(estimates)
-    exact = topics_exact.exact_posterior(tiny, Prior(**PRIOR), [1, 2, 3])
+    estimates = compute_evidence.compute(one, tiny, Checkpoint(tmp_path, one)).tables["estimates"]
+    found = compute_evidence.posteriors(estimates)
+    exact = compute_exact.exact_posterior(tiny, Prior(**PRIOR), [1, 2, 3])
     error = found.std() / np.sqrt(len(found))
     assert found.shape == (200, 3)
     assert found.sum(axis=1).to_numpy() == pytest.approx(1)
     assert (abs(found.mean() - exact) < 4.9 * error + 1e-3).all()
     assert error.max() < 0.005  # so that it says something
     tilted = estimates["log_estimate"] + 0.3 * estimates["topics"]  # as without a constant that depends on T
-    wrong = topics_evidence.posteriors(estimates.assign(log_estimate=tilted))
+    wrong = compute_evidence.posteriors(estimates.assign(log_estimate=tilted))
     assert not (abs(wrong.mean() - exact) < 4.9 * error + 1e-3).all()
 
 
 # -- verdicts, from made-up records ----------------------------------------------------------------
 
 
-def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sampler: str = "single-site") -> Record:
+def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sampler: str = "single-site") -> Result:
     trace = pd.DataFrame({"step": np.arange(len(topics)), "topics": topics, "accepted": False})
     half = trace["topics"][len(topics) // 2 :]
     shares = half.value_counts(normalize=True).rename_axis("topics").reset_index(name="probability")
@@ -226,10 +226,10 @@ def walk(corpus: str, topics: list[int], *, start: int = 30, inner: int = 50, sa
     params["most"] = 100
     one = run("pmmh", name=f"{corpus}-{sampler}-{inner}-{start}", **params)
     volatile = {"cpu_seconds": 10.0, "resumed": 0}
-    return Record(one, metrics, tables={"trace": trace, "posterior": shares}, volatile=volatile)
+    return Result(one, metrics, tables={"trace": trace, "posterior": shares}, volatile=volatile)
 
 
-def evidences(corpus: str, method: str, values: dict[int, float]) -> Record:
+def evidences(corpus: str, method: str, values: dict[int, float]) -> Result:
     way = {"method": "annealing", "path": method} if method == "reference" else {"method": method}
     table = pd.DataFrame({"topics": list(values), "log_evidence": list(values.values()), "standard_error": 1.0})
     rows = [
@@ -238,11 +238,11 @@ def evidences(corpus: str, method: str, values: dict[int, float]) -> Record:
     metrics = {"best_topics": max(values, key=values.__getitem__)}
     one = run("evidence", name=f"{corpus}-evidence-{method}", corpus=corpus, **way)
     size = pd.DataFrame([{"documents": 10, "terms": 20}])
-    return Record(one, metrics, tables={"evidence": table, "estimates": pd.DataFrame(rows), "size": size})
+    return Result(one, metrics, tables={"evidence": table, "estimates": pd.DataFrame(rows), "size": size})
 
 
-def named(*records: Record) -> dict[str, Record]:
-    return {record.run.name: record for record in records}
+def named(*records: Result) -> dict[str, Result]:
+    return {record.task.name: record for record in records}
 
 
 def test_the_figure_says_that_starts_matter():
@@ -258,7 +258,7 @@ def test_the_figure_says_that_starts_matter():
 
 def test_chains_with_another_range_of_topics_have_a_row_of_their_own():
     near, far = walk("lda-20", 10 * [20]), walk("lda-20", 10 * [150], start=200)
-    far.run.params["most"] = 250
+    far.task.params["most"] = 250
     for record in (near, far):
         record.tables["trace"]["log_estimate"] = -1.0
     figure = figures.draw_walks([near, far], "smoke")
@@ -271,18 +271,18 @@ def test_chains_with_another_range_of_topics_have_a_row_of_their_own():
 def test_t1_wants_all_chains_to_arrive_and_stay():
     there = [30, 20] + 500 * [20]
     good = named(walk("lda-20", there), walk("lda-20", [25, 20] + 500 * [20], inner=75))
-    assert topics_answers.claim_t1(good, {}, {}).verdict == "reproduced"
+    assert claims.claim_t1(good, {}, {}).verdict == "reproduced"
     leaves = [30, 20] + 400 * [20] + 100 * [60]
     for times, verdict in ((1, "not comparable"), (10, "not reproduced")):
         both = named(*(walk("lda-20", times * leaves, inner=m) for m in (50, 75)))
-        assert topics_answers.claim_t1(both, {}, {}).verdict == verdict
+        assert claims.claim_t1(both, {}, {}).verdict == verdict
     for missing in ({}, named(walk("lda-20", 10 * leaves))):  # one m alone does not tell
         with pytest.raises(MissingRecords):
-            topics_answers.claim_t1(missing, {}, {})
+            claims.claim_t1(missing, {}, {})
 
 
 def test_t2_wants_the_wide_corpus_to_arrive_and_later():
-    def arriving(corpus: str, away: int) -> Record:
+    def arriving(corpus: str, away: int) -> Result:
         """Running mean 20 + 10 away / n: within a half from step 20 * away on."""
         return walk(corpus, away * [30] + (1000 - away) * [20])
 
@@ -292,12 +292,12 @@ def test_t2_wants_the_wide_corpus_to_arrive_and_later():
         (arriving("lda-20-wide", 10), "partly"),
         (never, "not reproduced"),
     ):
-        assert topics_answers.claim_t2(named(wide, narrow), {}, {}).verdict == verdict
+        assert claims.claim_t2(named(wide, narrow), {}, {}).verdict == verdict
     nowhere = named(arriving("lda-20-wide", 11), walk("lda-20", 1000 * [30]))
-    assert topics_answers.claim_t2(nowhere, {}, {}).verdict == "partly"  # later than never is not said
-    assert "at 20 after 220 steps, with 100 terms not in 1,000 steps" in topics_answers.claim_t2(nowhere, {}, {}).ours
+    assert claims.claim_t2(nowhere, {}, {}).verdict == "partly"  # later than never is not said
+    assert "at 20 after 220 steps, with 100 terms not in 1,000 steps" in claims.claim_t2(nowhere, {}, {}).ours
     with pytest.raises(MissingRecords):
-        topics_answers.claim_t2(named(never), {}, {})
+        claims.claim_t2(named(never), {}, {})
 
 
 @pytest.mark.parametrize(
@@ -316,14 +316,14 @@ def test_t3_within_a_factor_of_two(step, verdict):
     if step is not None:
         chain[step - 1 :: 100] = len(chain[step - 1 :: 100]) * [30]
     records = named(walk("lda-20", chain, start=200), walk("lda-20", 500 * [29] + 500 * [30]))  # another start
-    assert topics_answers.claim_t3(records, {}, {}).verdict == verdict
+    assert claims.claim_t3(records, {}, {}).verdict == verdict
 
 
 def test_t4_the_prior_falls_to_two():
     falls = named(walk("lda-20-short", [*range(30, 1, -1), *(50 * [2])], sampler="prior"))
-    assert topics_answers.claim_t4(falls, {}, {}).verdict == "reproduced"
+    assert claims.claim_t4(falls, {}, {}).verdict == "reproduced"
     stays = named(walk("lda-20-short", 100 * [30], sampler="prior"))
-    assert topics_answers.claim_t4(stays, {}, {}).verdict == "not reproduced"
+    assert claims.claim_t4(stays, {}, {}).verdict == "not reproduced"
 
 
 def test_t5_and_t6_and_t11_and_t15():
@@ -336,18 +336,18 @@ def test_t5_and_t6_and_t11_and_t15():
         evidences("lda-20", "chib", peak),
         evidences("lda-20", "reference", truth),
     )
-    assert topics_answers.claim_t5(records, {}, {}).verdict == "reproduced"
-    assert topics_answers.claim_t6(records, {}, {}).verdict == "reproduced"
+    assert claims.claim_t5(records, {}, {}).verdict == "reproduced"
+    assert claims.claim_t6(records, {}, {}).verdict == "reproduced"
     small = named(
         walk("lda-6", 10 * [6], start=3),
         *(evidences("lda-6", name, {6: 0.0, 9: 1.0}) for name in ("chib", "harmonic-z", "harmonic-psi")),
         evidences("lda-6", "reference", {6: 1.0, 9: 0.0}),
     )
     for best, expected in {8: "reproduced", 6: "reproduced", 10: "partly"}.items():
-        score = Record(run("score", name="lda-6-leave-one-out", corpus="lda-6"), {"best_topics": best})
-        assert topics_answers.claim_t15(small | named(score), {}, {}).verdict == expected
+        score = Result(run("score", name="lda-6-leave-one-out", corpus="lda-6"), {"best_topics": best})
+        assert claims.claim_t15(small | named(score), {}, {}).verdict == expected
     real = named(*(evidences(name, "pseudo-marginal", {4: 0.0, 5: 30.0}) for name in ("whales", "birds-of-prey")))
-    assert topics_answers.claim_t11(real, {}, {}).verdict == "reproduced"
+    assert claims.claim_t11(real, {}, {}).verdict == "reproduced"
 
 
 def test_t7_and_t8_need_every_start():
@@ -359,24 +359,24 @@ def test_t7_and_t8_need_every_start():
     good = [walk("whales", [5] * 100, start=s) for s in (5, 30)] + [
         walk("birds-of-prey", [7] * 100, start=s) for s in (5, 30)
     ]
-    assert topics_answers.claim_t7(named(*good, *yardsticks), {}, numbers).verdict == "reproduced"
-    assert topics_answers.claim_t8(named(*good), {}, numbers).verdict == "reproduced"
+    assert claims.claim_t7(named(*good, *yardsticks), {}, numbers).verdict == "reproduced"
+    assert claims.claim_t8(named(*good), {}, numbers).verdict == "reproduced"
     stuck = named(*good, *yardsticks, walk("whales", [19] * 100, start=60))
-    assert topics_answers.claim_t7(stuck, {}, numbers).verdict == "partly"
-    assert "90 nats" in topics_answers.claim_t7(stuck, {}, numbers).ours
+    assert claims.claim_t7(stuck, {}, numbers).verdict == "partly"
+    assert "90 nats" in claims.claim_t7(stuck, {}, numbers).ours
 
 
-def scores(corpus: str, values: dict[int, tuple[float, float]]) -> Record:
+def scores(corpus: str, values: dict[int, tuple[float, float]]) -> Result:
     """(score, error) of each T."""
     table = pd.DataFrame([(t, *one) for t, one in values.items()], columns=["topics", "log_score", "standard_error"])
-    return Record(run("score", name=f"{corpus}-leave-one-out", corpus=corpus), {}, tables={"scores": table})
+    return Result(run("score", name=f"{corpus}-leave-one-out", corpus=corpus), {}, tables={"scores": table})
 
 
 def test_t9_near_the_best_and_the_best():
     numbers = {"topics": [5, 7]}
 
-    def verdict(*records: Record) -> str:
-        return topics_answers.claim_t9(named(*records), {}, numbers).verdict
+    def verdict(*records: Result) -> str:
+        return claims.claim_t9(named(*records), {}, numbers).verdict
 
     near = scores("whales", {4: (-109.0, 3.0), 5: (-109.9, 3.0), 12: (-100.0, 4.0)})  # two errors are 10
     far = scores("whales", {4: (-109.0, 3.0), 5: (-110.1, 3.0), 12: (-100.0, 4.0)})
@@ -396,8 +396,8 @@ def test_t9_near_the_best_and_the_best():
 )
 def test_t13_is_reproduced_by_a_wrong_law(score, verdict):
     law = pd.DataFrame({"inner": [1, 1, 5, 5], "topics": [1, 2, 1, 2], "exact": 0.5, "share": [0.4, 0.6, 0.52, 0.48]})
-    record = Record(run("exact", name="enumerable-exact"), {"largest_score": score}, tables={"law": law})
-    answer = topics_answers.claim_t13(named(record), {}, {})
+    record = Result(run("exact", name="enumerable-exact"), {"largest_score": score}, tables={"law": law})
+    answer = claims.claim_t13(named(record), {}, {})
     assert answer.verdict == verdict
     assert "m = 1: 0.1000, m = 5: 0.0200" in answer.ours
 
@@ -409,50 +409,50 @@ def test_t16_wants_more_than_two_errors(whales, verdict):
     """Two errors of the difference are 0.1."""
     found = {"whales": (whales, 0.03), "birds-of-prey": (1.0, 0.04)}
     records = [
-        Record(run("distances", name=f"{corpus}-distances", corpus=corpus), {"distance": d, "distance_error": e})
+        Result(run("distances", name=f"{corpus}-distances", corpus=corpus), {"distance": d, "distance_error": e})
         for corpus, (d, e) in found.items()
     ]
-    assert topics_answers.claim_t16(named(*records), {}, {}).verdict == verdict
+    assert claims.claim_t16(named(*records), {}, {}).verdict == verdict
     with pytest.raises(MissingRecords):
-        topics_answers.claim_t16(named(records[0]), {}, {})
+        claims.claim_t16(named(records[0]), {}, {})
 
 
 def test_t14_at_an_estimated_h_and_with_a_diffuse_posterior():
     entries = {"lda-6": Entry("lda-6", "", generator={"topics": 6})}
     numbers = {"corpus": "lda-6", "few": "lda-6-few"}
     estimated = walk("lda-6", 100 * [6], start=12)
-    estimated.run.params["kind"] = "topics_empirical"
+    estimated.task.params["kind"] = "empirical"
     estimated.metrics.update(alpha=0.1, eta=0.5)
     h_given = walk("lda-6", 100 * [6], start=3)
     masses = {5: 0.25, 6: 0.5, 7: 0.25}
     yardstick = evidences("lda-6-few", "reference", {t: np.log(p) for t, p in masses.items()})
     moving = walk("lda-6-few", 20 * [12] + 400 * [5, 6, 7, 6])
     rest = {"empirical": estimated, **named(h_given, yardstick)}
-    assert topics_answers.claim_t14(rest | named(moving), entries, numbers).verdict == "reproduced"
+    assert claims.claim_t14(rest | named(moving), entries, numbers).verdict == "reproduced"
     stuck = walk("lda-6-few", 400 * [5])
-    assert topics_answers.claim_t14(rest | named(stuck), entries, numbers).verdict == "partly"
+    assert claims.claim_t14(rest | named(stuck), entries, numbers).verdict == "partly"
     point = evidences("lda-6-few", "reference", {5: 0.0, 6: 100.0})
-    assert topics_answers.claim_t14(rest | named(moving, point), entries, numbers).verdict == "not comparable"
+    assert claims.claim_t14(rest | named(moving, point), entries, numbers).verdict == "not comparable"
 
 
 def test_hours_are_those_of_the_same_work():
     chain = walk("lda-20-short", 10 * [20])  # 1 s a step, a tenth of the tokens
-    table = topics_times.hours([chain, walk("whales", 10 * [5], start=5)])
+    table = hours([chain, walk("whales", 10 * [5], start=5)])
     assert list(table["work"]) == ["m = 50, 5,000 steps"]
     assert table["hours"][0] == pytest.approx(1.0 * 10 * 5000 / 3600)
-    chain.run.params.update(inner=100, shorter=[50])  # one chain has made the estimates of both
-    table = topics_times.hours([chain, walk("lda-20-short", 10 * [20])])
+    chain.task.params.update(inner=100, shorter=[50])  # one chain has made the estimates of both
+    table = hours([chain, walk("lda-20-short", 10 * [20])])
     assert list(table["work"]) == ["m = 50, 5,000 steps", "m = 100, 5,000 steps"]
     assert table["hours"].to_numpy() == pytest.approx(np.array([0.5, 1.0]) * 10 * 5000 / 3600)
-    chain.run.params["before"] = ["another"]
-    assert topics_times.hours([chain]).empty
+    chain.task.params["before"] = ["another"]
+    assert hours([chain]).empty
     chib = evidences("lda-20", "chib", {3: 0.0, 60: 0.0})
-    chib.run.params["sweeps"] = 100
+    chib.task.params["sweeps"] = 100
     chib.tables["timing"] = pd.DataFrame({"topics": [3, 60], "seconds": [1.0, 3.0]})
-    assert topics_times.hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 10 / 3600)
-    chib.run.params["method"] = "harmonic-z"  # 100 sweeps are kept, 50 come before
-    assert topics_times.hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 3500 / 150 / 3600)
+    assert hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 10 / 3600)
+    chib.task.params["method"] = "harmonic-z"  # 100 sweeps are kept, 50 come before
+    assert hours([chib])["hours"][0] == pytest.approx(58 * 2.0 * 3500 / 150 / 3600)
     one = run("score", name="whales-leave-one-out", corpus="whales", sweeps=150, burn_in=50)
     timing, left_out = pd.DataFrame({"topics": [2, 20], "seconds": 10.0}), pd.DataFrame({"document": [0, 1, 2]})
-    score = Record(one, {}, tables={"timing": timing, "documents": left_out})
-    assert topics_times.hours([score])["hours"][0] == pytest.approx(19 * 10 * (153 / 3) / 2 / 3600)
+    score = Result(one, {}, tables={"timing": timing, "documents": left_out})
+    assert hours([score])["hours"][0] == pytest.approx(19 * 10 * (153 / 3) / 2 / 3600)

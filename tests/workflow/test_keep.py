@@ -13,21 +13,21 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from bayestopics.runs.record import Record, Run, write
+from bayestopics.runs.record import Result, Task, write
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["id", "paper", "where", "claim", "ours", "error", "scale", "verdict", "rule"]
 
 
-def walk(start: int, steps: list[int]) -> Record:
-    params = {"kind": "topics_pmmh", "corpus": "lda-20", "sampler": "single-site", "start": start, "inner": 50}
+def walk(start: int, steps: list[int]) -> Result:
+    params = {"kind": "pmmh", "corpus": "lda-20", "sampler": "single-site", "start": start, "inner": 50}
     params |= {"most": 250, "iterations": len(steps)}
-    run = Run("number_of_topics", "paper", f"lda-20-from{start}", params, 1, "lda-20", "f00d", "c0de")
+    task = Task("number_of_topics", "paper", f"lda-20-from{start}", params, 1, "lda-20", "f00d", "c0de")
     metrics = {"mode": 20, "last_topics": steps[-1], "log_estimate_sd": 100.0, "acceptance_rate": 0.0}
     volatile = {"cpu_seconds": 10.0, "resumed": 0, "platform": "Linux-5.1-of-somebody"}
     trace = pd.DataFrame({"topics": steps, "log_estimate": -1.0, "accepted": False})
     posterior = pd.DataFrame({"topics": [steps[-1]], "probability": 1.0})
-    return Record(run, metrics, tables={"trace": trace, "posterior": posterior}, volatile=volatile)
+    return Result(task, metrics, tables={"trace": trace, "posterior": posterior}, volatile=volatile)
 
 
 def keep(folder: Path) -> pd.DataFrame:
@@ -70,7 +70,7 @@ def test_what_was_kept_stays_and_what_is_new_is_added(tmp_path: Path) -> None:
     trace = pd.DataFrame({"step": steps, "topics": 30, "log_estimate": -1e5 - steps // 100, "accepted": False})
     large = {"trace": trace, "noise": pd.DataFrame({"x": noise})}
     wide = walk(30, [31])
-    wide.run.params["corpus"] = "lda-20-wide"
+    wide.task.params["corpus"] = "lda-20-wide"
     for start, record in (("wide", wide), ("from30", walk(30, [31]))):
         write(dataclasses.replace(record, tables=large), study / f"lda-20-{start}")
     claims = keep(tmp_path)

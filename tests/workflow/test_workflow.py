@@ -14,9 +14,9 @@ import pytest
 import yaml
 from conftest import ROOT, Project
 
-from bayestopics.claims import VERDICTS
 from bayestopics.runs.publish import IDENTITY, publish
 from bayestopics.runs.record import read, same_bits
+from bayestopics.studies.claims import VERDICTS
 
 
 @pytest.fixture
@@ -98,11 +98,11 @@ def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(cop
     assert publish(folders, results) == before
     # a run that was cut short is still RUNNING
     client = MlflowClient(f"sqlite:///{results / 'mlflow.db'}")
-    identity, run = next(iter(before.items()))
-    client.update_run(run, status="RUNNING")
+    identity, task = next(iter(before.items()))
+    client.update_run(task, status="RUNNING")
     after = publish(folders, results)
     assert after.keys() == before.keys()
-    assert after[identity] != run
+    assert after[identity] != task
     assert {key: after[key] for key in after if key != identity} == {k: before[k] for k in before if k != identity}
 
 

@@ -63,7 +63,7 @@ if "blocking" in config["studies"]:
             seed=config["seed"],
             scale=SCALE,
             checkpoints=CHECKPOINTS,
-            code=lambda wildcards: code_hash("bayestopics.studies.blocking", SAMPLERS[CHAINS[wildcards.run]["sampler"]]),
+            code=lambda wildcards: code_hash("bayestopics.studies.blocking.compute_chain", SAMPLERS[CHAINS[wildcards.run]["sampler"]]),
         message:
             "Sampling {wildcards.run}"
         script:
@@ -84,7 +84,7 @@ if "blocking" in config["studies"]:
             seed=config["seed"],
             scale=SCALE,
             code=code_hash(
-                "bayestopics.studies.blocking_times",
+                "bayestopics.studies.blocking.compute_times",
                 *(SAMPLERS[name] for name in STUDY["blocking"]["timing"]["samplers"]),
             ),
         message:
@@ -108,7 +108,7 @@ if "blocking" in config["studies"]:
             f"{RESULTS}/logs/blocking-mixing-{{corpus}}.log",
         params:
             scale=SCALE,
-            code=code_hash("bayestopics.figures.blocking"),
+            code=code_hash("bayestopics.studies.blocking.figures"),
         message:
             "Drawing the chains of {wildcards.corpus}"
         script:
@@ -135,7 +135,7 @@ if "blocking" in config["studies"]:
             f"{RESULTS}/logs/blocking-summary.log",
         params:
             scale=SCALE,
-            code=code_hash("bayestopics.figures.blocking"),
+            code=code_hash("bayestopics.studies.blocking.figures"),
         message:
             "Summing up the samplers"
         script:
@@ -156,7 +156,7 @@ if "blocking" in config["studies"]:
             f"{RESULTS}/logs/blocking-times-figure.log",
         params:
             scale=SCALE,
-            code=code_hash("bayestopics.figures.blocking"),
+            code=code_hash("bayestopics.studies.blocking.figures"),
         message:
             "Drawing seconds a sweep"
         script:

@@ -22,8 +22,8 @@ rule claims:
         left_out=LEFT_OUT,
         scale=SCALE,
         code=code_hash(
-            "bayestopics.claims",
-            "bayestopics.figures.style",
+            "bayestopics.studies.claims",
+            "bayestopics.base.plotting",
             *sorted({c["function"].split(":")[0] for c in CLAIMS if "function" in c}),
         ),
     message:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from bayestopics.code import code_hash, kernel_hash
+from bayestopics.base.code import code_hash, kernel_hash
 from bayestopics.corpus.registry import Registry
 from bayestopics.evidence.compute import PATHS
 from bayestopics.lda import SAMPLERS

@@ -69,7 +69,7 @@ if "corpora" in config["studies"]:
             runs=RUNS["corpora"],
             seed=config["seed"],
             scale=SCALE,
-            code=code_hash("bayestopics.studies.corpora"),
+            code=code_hash("bayestopics.studies.corpora.compute_sizes"),
         message:
             "Measuring the corpora"
         script:
@@ -98,7 +98,7 @@ if "corpora" in config["studies"]:
         params:
             names=AT_SCALE["corpora"]["corpora"],
             scale=SCALE,
-            code=code_hash("bayestopics.studies.corpora", "bayestopics.figures.corpora"),
+            code=code_hash("bayestopics.studies.corpora.compute_sizes", "bayestopics.studies.corpora.figures"),
         message:
             "Putting the corpora beside the papers' numbers"
         script:

@@ -41,7 +41,7 @@ if "first_look" in config["studies"]:
             scale=SCALE,
             checkpoints=CHECKPOINTS,
             code=code_hash(
-                "bayestopics.studies.first_look",
+                "bayestopics.studies.first_look.compute_chain",
                 SAMPLERS[STUDY["first_look"]["sampler"]],
             ),
         message:
@@ -70,7 +70,7 @@ if "first_look" in config["studies"]:
             f"{RESULTS}/logs/first_look-figures.log",
         params:
             scale=SCALE,
-            code=code_hash("bayestopics.figures.first_look"),
+            code=code_hash("bayestopics.studies.first_look.figures"),
         message:
             "Drawing the first look"
         script:

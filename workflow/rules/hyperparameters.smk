@@ -48,7 +48,7 @@ if "hyperparameters" in config["studies"]:
             scale=SCALE,
             module="hyper",
             draw=lambda wildcards: HYPER_FIGURES[wildcards.figure][0],
-            code=code_hash("bayestopics.figures.hyper"),
+            code=code_hash("bayestopics.studies.hyperparameters.figures"),
         message:
             "Drawing {wildcards.figure}"
         script:
@@ -74,7 +74,7 @@ if "hyperparameters" in config["studies"]:
             module="hyper_tables",
             make=lambda wildcards: f"{wildcards.table}_table",
             title=lambda wildcards: HYPER_TABLES[wildcards.table][1],
-            code=code_hash("bayestopics.figures.hyper_tables"),
+            code=code_hash("bayestopics.studies.hyperparameters.tables"),
         message:
             "Making the table of {wildcards.table}"
         script:

@@ -46,7 +46,7 @@ if "number_of_topics" in config["studies"]:
             scale=SCALE,
             module="topics",
             draw="draw_walks",
-            code=code_hash("bayestopics.figures.topics"),
+            code=code_hash("bayestopics.studies.number_of_topics.figures"),
         message:
             "Drawing the PMMH chains of {wildcards.corpus}"
         script:
@@ -68,7 +68,7 @@ if "number_of_topics" in config["studies"]:
             scale=SCALE,
             module="topics",
             draw="draw_evidence",
-            code=code_hash("bayestopics.figures.topics"),
+            code=code_hash("bayestopics.studies.number_of_topics.figures"),
         message:
             "Drawing the evidence of {wildcards.corpus}"
         script:
@@ -90,7 +90,7 @@ if "number_of_topics" in config["studies"]:
             scale=SCALE,
             module="topics",
             draw="draw_ladders",
-            code=code_hash("bayestopics.figures.topics"),
+            code=code_hash("bayestopics.studies.number_of_topics.figures"),
         message:
             "Drawing the errors of annealing"
         script:
@@ -112,7 +112,7 @@ if "number_of_topics" in config["studies"]:
             scale=SCALE,
             module="topics",
             draw="draw_scores",
-            code=code_hash("bayestopics.figures.topics"),
+            code=code_hash("bayestopics.studies.number_of_topics.figures"),
         message:
             "Drawing the leave-one-out scores"
         script:
@@ -138,7 +138,7 @@ if "number_of_topics" in config["studies"]:
             module="topics",
             make=lambda wildcards: f"{wildcards.table}_table",
             title=lambda wildcards: NUMBER_TABLES[wildcards.table][1],
-            code=code_hash("bayestopics.figures.topics"),
+            code=code_hash("bayestopics.studies.number_of_topics.figures"),
         message:
             "Making the table of {wildcards.table}"
         script:

@@ -21,7 +21,7 @@ if "routes" in config["studies"]:
             seed=config["seed"],
             scale=SCALE,
             checkpoints=CHECKPOINTS,
-            code=code_hash("bayestopics.studies.routes"),
+            code=code_hash("bayestopics.studies.routes.compute_routes"),
         message:
             "Running every route on {wildcards.run}"
         script:
@@ -43,7 +43,7 @@ if "routes" in config["studies"]:
             scale=SCALE,
             module="routes",
             draw="draw_routes",
-            code=code_hash("bayestopics.figures.routes"),
+            code=code_hash("bayestopics.studies.routes.figures"),
         message:
             "Drawing the number of topics by every route"
         script:
@@ -67,7 +67,7 @@ if "routes" in config["studies"]:
             module="routes",
             make="routes_table",
             title="The number of topics by every route, and what each of them estimates",
-            code=code_hash("bayestopics.figures.routes"),
+            code=code_hash("bayestopics.studies.routes.figures"),
         message:
             "Making the table of the number of topics by every route"
         script:

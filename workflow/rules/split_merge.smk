@@ -45,7 +45,7 @@ if "split_merge" in config["studies"]:
             scale=SCALE,
             module="split_merge",
             draw=lambda wildcards: SPLIT_MERGE_FIGURES[wildcards.figure][0],
-            code=code_hash("bayestopics.figures.split_merge"),
+            code=code_hash("bayestopics.studies.split_merge.figures"),
         message:
             "Drawing {wildcards.figure}"
         script:
@@ -71,7 +71,7 @@ if "split_merge" in config["studies"]:
             module="split_merge_tables",
             make=lambda wildcards: f"{wildcards.table}_table",
             title=lambda wildcards: SPLIT_MERGE_TABLES[wildcards.table][1],
-            code=code_hash("bayestopics.figures.split_merge_tables"),
+            code=code_hash("bayestopics.studies.split_merge.tables"),
         message:
             "Making the table of {wildcards.table}"
         script:

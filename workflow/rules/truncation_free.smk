@@ -46,7 +46,7 @@ if "truncation_free" in config["studies"]:
             scale=SCALE,
             module="free",
             draw=lambda wildcards: FREE_FIGURES[wildcards.figure][0],
-            code=code_hash("bayestopics.figures.free"),
+            code=code_hash("bayestopics.studies.truncation_free.figures"),
         message:
             "Drawing {wildcards.figure}"
         script:
@@ -72,7 +72,7 @@ if "truncation_free" in config["studies"]:
             module="free_tables",
             make=lambda wildcards: f"{wildcards.table}_table",
             title=lambda wildcards: FREE_TABLES[wildcards.table][0],
-            code=code_hash("bayestopics.figures.free_tables"),
+            code=code_hash("bayestopics.studies.truncation_free.tables"),
         message:
             "Making the table of {wildcards.table}"
         script:

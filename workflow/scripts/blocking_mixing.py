@@ -4,9 +4,9 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.figures.blocking import draw_mixing
-from bayestopics.figures.style import save
+from bayestopics.base.plotting import save
 from bayestopics.runs.record import read
+from bayestopics.studies.blocking.figures import draw_mixing
 
 with logged(snakemake.log[0]):
     records = [read(Path(folder)) for folder in snakemake.input.records]

@@ -7,15 +7,15 @@ from logs import logged
 
 from bayestopics.corpus import read_corpus
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, describe, write
-from bayestopics.studies.blocking import compute
+from bayestopics.runs.record import Task, describe, write
+from bayestopics.studies.blocking.compute_chain import compute
 
 params = snakemake.params
 with logged(snakemake.log[0]):
     corpus = read_corpus(snakemake.input.corpus)
     numba.set_num_threads(snakemake.threads)  # jobs run side by side
     name = snakemake.wildcards.run
-    run = Run("blocking", params.scale, name, params.run, params.seed, **describe(corpus), code=params.code)
+    run = Task("blocking", params.scale, name, params.run, params.seed, **describe(corpus), code=params.code)
     checkpoint = Checkpoint(Path(params.checkpoints), run)
     record = compute(run, corpus, checkpoint)
     record.volatile |= checkpoint.seconds()  # with those before it was killed

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.figures.blocking import draw_autocorrelation, summary
-from bayestopics.figures.style import html_table, save
+from bayestopics.base.plotting import html_table, save
 from bayestopics.runs.record import read
+from bayestopics.studies.blocking.figures import draw_autocorrelation, summary
 
 params, output = snakemake.params, snakemake.output
 with logged(snakemake.log[0]):

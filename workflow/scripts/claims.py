@@ -5,10 +5,10 @@ from pathlib import Path
 import yaml
 from logs import logged
 
-from bayestopics.claims import VERDICTS, markdown, summary, table
+from bayestopics.base.plotting import html_table
 from bayestopics.corpus.registry import Registry
-from bayestopics.figures.style import html_table
 from bayestopics.runs.record import read
+from bayestopics.studies.claims import VERDICTS, markdown, summary, table
 
 params, output = snakemake.params, snakemake.output
 with logged(snakemake.log[0]):

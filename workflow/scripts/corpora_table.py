@@ -4,11 +4,11 @@ from pathlib import Path
 
 from logs import logged
 
+from bayestopics.base.plotting import html_table, save
 from bayestopics.corpus.registry import Registry
-from bayestopics.figures.corpora import draw
-from bayestopics.figures.style import html_table, save
 from bayestopics.runs.record import read
-from bayestopics.studies.corpora import table
+from bayestopics.studies.corpora.compute_sizes import table
+from bayestopics.studies.corpora.figures import draw
 
 params, output = snakemake.params, snakemake.output
 with logged(snakemake.log[0]):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.figures.first_look import draw_topics, draw_traces, summary
-from bayestopics.figures.style import save
+from bayestopics.base.plotting import save
 from bayestopics.runs.record import read
+from bayestopics.studies.first_look.figures import draw_topics, draw_traces, summary
 
 with logged(snakemake.log[0]):
     records = [read(Path(folder)) for folder in snakemake.input.records]

@@ -6,14 +6,14 @@ from logs import logged
 
 from bayestopics.corpus import read_corpus
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, describe, write
-from bayestopics.studies.first_look import compute
+from bayestopics.runs.record import Task, describe, write
+from bayestopics.studies.first_look.compute_chain import compute
 
 params = snakemake.params
 with logged(snakemake.log[0]):
     corpus = read_corpus(snakemake.input.corpus)
     name = snakemake.wildcards.run
-    run = Run("first_look", params.scale, name, params.run, params.seed, **describe(corpus), code=params.code)
+    run = Task("first_look", params.scale, name, params.run, params.seed, **describe(corpus), code=params.code)
     checkpoint = Checkpoint(Path(params.checkpoints), run)
     record = compute(run, corpus, checkpoint)
     record.volatile |= checkpoint.seconds()  # with those before it was killed

@@ -14,12 +14,12 @@ import pandas as pd
 import yaml
 from PIL import Image
 
-from bayestopics.claims import MissingRecords, markdown, merged, table
+from bayestopics.base.files import replacing
+from bayestopics.base.plotting import save
 from bayestopics.corpus.registry import Registry
-from bayestopics.figures import topics_parts
-from bayestopics.figures.style import save
-from bayestopics.files import replacing
 from bayestopics.runs.record import read
+from bayestopics.studies.claims import MissingRecords, markdown, merged, table
+from bayestopics.studies.number_of_topics import parts as topics_parts
 
 PAPER = Path("results/paper")
 LARGEST = 400_000  # bytes

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
-from bayestopics.problems import InputError
+from bayestopics.base.problems import InputError
 
 
 @contextmanager

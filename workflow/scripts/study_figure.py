@@ -5,7 +5,7 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.figures.style import save
+from bayestopics.base.plotting import save
 from bayestopics.runs.record import read
 
 params = snakemake.params

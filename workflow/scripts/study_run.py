@@ -8,7 +8,7 @@ from logs import logged
 
 from bayestopics.corpus import read_corpus
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run, describe, read, write
+from bayestopics.runs.record import Task, describe, read, write
 
 if __name__ == "__main__":  # worker processes import this file
     params = snakemake.params
@@ -16,10 +16,10 @@ if __name__ == "__main__":  # worker processes import this file
         corpus = read_corpus(snakemake.input.corpus) if snakemake.input.corpus else None
         numba.set_num_threads(min(snakemake.threads, numba.config.NUMBA_NUM_THREADS))  # jobs run side by side
         before = [read(Path(folder)) for folder in snakemake.input.get("before", [])]
-        settings = dict(params.run, before=[record.run.identity for record in before]) if before else params.run
+        settings = dict(params.run, before=[record.task.identity for record in before]) if before else params.run
         name = snakemake.wildcards.run
         identity = describe(corpus) if corpus else {"corpus": "none", "fingerprint": "none"}
-        run = Run(params.study, params.scale, name, settings, params.seed, **identity, code=params.code)
+        run = Task(params.study, params.scale, name, settings, params.seed, **identity, code=params.code)
         checkpoint = Checkpoint(Path(params.checkpoints), run)
         compute = import_module(f"bayestopics.studies.{params.run['kind']}").compute
         record = compute(run, corpus, checkpoint, before) if before else compute(run, corpus, checkpoint)

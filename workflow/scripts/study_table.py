@@ -5,7 +5,7 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.figures.style import html_table
+from bayestopics.base.plotting import html_table
 from bayestopics.runs.record import read
 
 params, output = snakemake.params, snakemake.output

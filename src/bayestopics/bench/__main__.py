@@ -14,15 +14,15 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from bayestopics.base.files import replacing
+from bayestopics.base.plotting import save
+from bayestopics.base.problems import InputError
+from bayestopics.base.processes import using_threads
 from bayestopics.bench import corpora, hdp_pages, memory, pages
 from bayestopics.bench.growth import growth
 from bayestopics.bench.hdp import PEERS, HdpEffort, measure
 from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versions
 from bayestopics.bench.timing import PHASES, REFERENCE, Effort, compare
-from bayestopics.figures.style import save
-from bayestopics.files import replacing
-from bayestopics.problems import InputError
-from bayestopics.processes import using_threads
 from bayestopics.runs.record import cpu_model, versions
 
 # T = 1024: the largest of Zhang & Sisson

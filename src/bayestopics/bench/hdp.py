@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.processes import using_threads
 from bayestopics.bench.programs import bags_of, words_of
 from bayestopics.bench.timing import Say, Seconds, interleave, summary
 from bayestopics.corpus.corpus import Corpus
@@ -30,7 +31,6 @@ from bayestopics.nonparametric.split_merge import split_merge
 from bayestopics.nonparametric.stream import Bags, Learner, minibatches
 from bayestopics.nonparametric.top_level import draw_weights
 from bayestopics.nonparametric.warm import warm
-from bayestopics.processes import using_threads
 
 PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang & Blei's
 TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from bayestopics.base.plotting import COLOURS
 from bayestopics.bench.growth import LENGTH, TERMS, TERMS_A_COMPONENT
 from bayestopics.bench.hdp import BATCH, MOVES, NEAR, OVER_TIME, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
-from bayestopics.figures.style import COLOURS
 
 Tables = dict[str, pd.DataFrame]
 BEST = ("best", "best_of_reference")

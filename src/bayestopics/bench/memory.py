@@ -12,10 +12,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.memory import peak_mb
 from bayestopics.bench.corpora import load
 from bayestopics.bench.programs import PRIOR
 from bayestopics.lda import sampler
-from bayestopics.memory import peak_mb
 from bayestopics.runs.chain import warm
 
 GOAL_MB = 1000.0

@@ -8,10 +8,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bayestopics.base.plotting import COLOURS
 from bayestopics.bench.memory import GOAL_MB
 from bayestopics.bench.programs import OURS, PEERS, PROGRAMS
 from bayestopics.bench.timing import PHASES, REFERENCE, SLOW, VERY_SLOW
-from bayestopics.figures.style import COLOURS
 
 OTHER_LINES = {"tomotopy": ("#000000", "--"), "lda": ("#777777", "--"), "gensim": ("#777777", ":")}
 OTHER_LINES |= {"scikit-learn": ("#b0b0b0", ":"), "side-by-side": (COLOURS[0], ":")}  # as single-site

@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pseudo_marginal
 from bayestopics.lda import SAMPLERS, lanes, sampler
 from bayestopics.lda.lanes import CHAINS, TOGETHER
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
 from bayestopics.runs.chain import warm
 
 PRIOR = Prior(0.1, 0.01)

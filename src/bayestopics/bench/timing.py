@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.processes import using_threads
 from bayestopics.bench.programs import PRIOR, Program
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import State, random_start
-from bayestopics.processes import using_threads
 from bayestopics.runs.chain import warm
 
 REFERENCE = "tomotopy"

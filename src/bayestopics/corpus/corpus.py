@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
-from bayestopics.problems import InputError
+from bayestopics.base.problems import InputError
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 MOST_TOKENS = np.iinfo(np.int32).max

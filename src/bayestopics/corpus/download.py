@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
-from bayestopics.files import replacing
+from bayestopics.base.files import replacing
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _BLOCK_BYTES = 1 << 16

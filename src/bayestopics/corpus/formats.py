@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sparse
 
+from bayestopics.base.files import decode, read_bytes, read_lines, replacing
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.files import decode, read_bytes, read_lines, replacing
-from bayestopics.problems import InputError
 
 # -- vocabulary ----------------------------------------------------------------------------------
 

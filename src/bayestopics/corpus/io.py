@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.formats import (
     read_binary,
@@ -16,7 +17,6 @@ from bayestopics.corpus.formats import (
     write_uci,
 )
 from bayestopics.corpus.text import Pruning, read_folder, read_tsv
-from bayestopics.problems import InputError
 
 KNOWN = "x.ldac, docword.x.txt, x.mtx, x.tsv (each also .gz), x.npz, or a folder of texts"
 

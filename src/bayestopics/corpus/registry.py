@@ -18,14 +18,14 @@ from typing import Any
 
 import yaml
 
+from bayestopics.base.files import decode, read_bytes, replacing
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus import read_corpus, write_corpus
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.download import DownloadError, download, offered
 from bayestopics.corpus.sources import READERS, pruning_of, read_published
 from bayestopics.corpus.synthetic import GENERATORS, Simulated
-from bayestopics.files import decode, read_bytes, replacing
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 
 class Unavailable(InputError):

@@ -20,11 +20,11 @@ import numpy as np
 import scipy.io
 from scipy.io.matlab import MatReadError
 
+from bayestopics.base.files import decode, read_bytes, read_lines
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.formats import read_ldac, read_uci
 from bayestopics.corpus.text import Pruning, from_texts
-from bayestopics.files import decode, read_bytes, read_lines
-from bayestopics.problems import InputError
 
 Files = dict[str, Path]
 Options = dict[str, Any]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bayestopics.base.files import replacing
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.files import replacing
-from bayestopics.problems import InputError
 
 MOST_TOKENS = np.iinfo(np.int32).max  # what a Corpus holds
 SMALLEST_PARAMETER = 1e-300  # below it log(U) / a overflows in `_dirichlet`

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
+from bayestopics.base.files import decode, read_bytes, read_lines
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.stopwords import ENGLISH
-from bayestopics.files import decode, read_bytes, read_lines
-from bayestopics.problems import InputError
 
 TOKEN = r"[^\W\d_]{3,}"
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 from tqdm import tqdm
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
 
 PILOT_STEPS = 200
 

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from bayestopics import processes
+from bayestopics.base import processes
+from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import reference
 from bayestopics.evidence.annealing import PILOT_STEPS, anneal, ladder_from, pilot
-from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.harmonic import harmonic
@@ -26,8 +28,6 @@ from bayestopics.evidence.replica_exchange import exchange
 from bayestopics.evidence.smc import smc
 from bayestopics.evidence.walk import Found, go_over
 from bayestopics.lda.state import Prior, from_assignments
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 LEVELS = 30  # of replica exchange
 PARTICLES = 10  # of sequential Monte Carlo

@@ -26,14 +26,14 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from bayestopics import processes
+from bayestopics.base import processes
+from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.evidence.pseudo_marginal import Estimates, warm
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 FRESH = 20  # estimates at the mode, for their standard deviation
 # when a chain cannot be trusted

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.tempered import draw_prior
-from bayestopics.jit import kernel
 from bayestopics.lda import lanes
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 CHOICES = ("weighted", "last")
 PRIOR = "prior"  # as importance distribution, in the place of a sampler

@@ -24,11 +24,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from tqdm import tqdm
 
+from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.annealing import anneal as anneal_from_prior
 from bayestopics.evidence.annealing import check_ladder, ladder_from, pilot
 from bayestopics.evidence.tempered import Tempered, draw_prior
-from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda import single_site
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.density import log_joint

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.state import Prior, State, from_assignments, unsigned

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bayestopics.problems import InputError
+from bayestopics.base.problems import InputError
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ import numpy as np
 from scipy.special import gammaln
 from tqdm import tqdm
 
+from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import reference
 from bayestopics.evidence.tempered import Tempered
-from bayestopics.jit import kernel
 from bayestopics.lda import single_site
 from bayestopics.lda.state import Prior, State, from_assignments
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bayestopics.base.problems import InputError
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 
 CHOICES = ("griffiths-steyvers", "asuncion", "gensim")
 

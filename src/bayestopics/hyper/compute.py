@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
@@ -17,8 +19,6 @@ from bayestopics.hyper.several import CHAINS, search_several
 from bayestopics.hyper.tempering import temper
 from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 SWEEPS = {"tempering": 10_000, "gibbs-em": 200, "variational-em": 500, "full-bayes": 10_000}  # if none are given
 STEPS = 60  # of Gibbs-EM

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from statsmodels.nonparametric.kernel_density import KDEMultivariate
 
+from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.progress import counted
 from bayestopics.hyper.urns import ENDS, Urns, check_model
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
 
 WIDTH = 0.5  # the first step of a slice, in logs
 MODE_DRAWS = 1000  # that a density estimate takes

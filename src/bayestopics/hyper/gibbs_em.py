@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm import tqdm
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.urns import Urns, at_ends, check_model
-from bayestopics.jit import kernel
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
 
 UPDATES = ("exact", "minka")
 LENGTHS = ("constant", "doubling")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayestopics.problems import InputError
+from bayestopics.base.problems import InputError
 
 
 @dataclass(frozen=True)

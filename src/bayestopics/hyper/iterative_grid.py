@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import Best, best
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.tempering import TemperedChain, temper, tune
-from bayestopics.seeds import generator
 
 FIRST = (1.0, 1.0)  # alpha, eta
 FIRST_HALF = float(np.log(2))  # the first grid goes from h / 2 to 2 h

@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
+from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.hyper.best import CORRELATED, Best, at_ends, best
 from bayestopics.hyper.estimates import Terms
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import iterate
-from bayestopics.hyper.stages import Stages
 from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain, Tuned, joined, temper, tune
 from bayestopics.hyper.urns import ENDS, check_model
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 DEVIATIONS = 3.0  # of log h, on each side of its mode: how far the grid goes
 NARROWEST, WIDEST = 0.02, float(np.log(4))  # half the grid, in logs

@@ -15,14 +15,14 @@ import numpy as np
 from scipy.stats import f
 from tqdm import tqdm
 
+from bayestopics.base.problems import InputError
+from bayestopics.base.progress import telling
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains
-from bayestopics.hyper.progress import telling
 from bayestopics.hyper.search import Found, check, find
 from bayestopics.hyper.tempering import TemperedChain
-from bayestopics.problems import InputError
 from bayestopics.runs.workers import in_processes
-from bayestopics.seeds import generator
 
 CHAINS = 4
 DISAGREE = 0.01  # the chains disagree if this test of theirs has a smaller p-value

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.progress import counted
 from bayestopics.hyper.sides import Side, Sides, of_assignments, of_parameters
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
 
 WITH_PARAMETERS = ("augmented", "grouped")  # the samplers of the paper, which draw theta and beta
 ON_ASSIGNMENTS = ("single-site", "sparse", "blocked-backward", "blocked-nested")

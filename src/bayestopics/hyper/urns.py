@@ -14,9 +14,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import digamma, gammaln
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 
 ENDS = (1e-4, 1e4)  # of alpha and eta, wherever one is chosen: beyond, densities hardly change
 GRID = np.geomspace(*ENDS, 97)  # twelve points for each factor of ten

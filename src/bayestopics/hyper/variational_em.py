@@ -17,13 +17,13 @@ import numpy as np
 from scipy.special import digamma, gammaln
 from tqdm import tqdm
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
+from bayestopics.base.special import digamma as kernel_digamma
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.sides import DirichletSide
 from bayestopics.hyper.urns import ENDS, at_ends, check_model, peak
-from bayestopics.jit import kernel
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
-from bayestopics.special import digamma as kernel_digamma
 
 MOST_UPDATES = 100  # of one document's gamma in a pass [George & Doss, section 5.1]
 STILL = 1e-6  # a document's gamma has settled: the share of its tokens that an update moves

@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from bayestopics.problems import InputError
+from bayestopics.base.problems import InputError
 
 # by name, not imported: the code hash of a run then holds its own sampler, and not all the others
 SAMPLERS: dict[str, str] = {

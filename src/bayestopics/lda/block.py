@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 from bayestopics.lda.state import State, unsigned
 from bayestopics.lda.uniforms import uniform
 

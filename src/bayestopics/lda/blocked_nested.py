@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel, sum_kernel
 from bayestopics.lda.block import (
     add_block,
     block_end,

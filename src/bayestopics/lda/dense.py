@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bayestopics.jit import kernel, sum_kernel
+from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.lda.uniforms import uniform
 
 # A difference of two sums that leaves less than this of them has lost three of its sixteen digits: it is summed anew.

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 from bayestopics.lda.state import State
 
 

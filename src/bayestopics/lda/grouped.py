@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from bayestopics.base.jit import kernel, parallel_kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel, parallel_kernel
 from bayestopics.lda.parameters import draw_parameters
 from bayestopics.lda.state import Prior, State, random_start
 from bayestopics.lda.transition import Info

@@ -25,8 +25,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.state import Prior, check_assignments, count, unsigned
 
 CHAINS = 8

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.state import Prior, State, random_start, scan
 from bayestopics.lda.transition import Info

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.problems import InputError
 
 # below, products of alpha and eta leave the range of a double; above, differences of log-gammas lose their digits
 SMALLEST, LARGEST = 1e-50, 1e6

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 
 NO_WORDS = np.ones(4, np.uint64)  # for sweeps that are forced, and draw nothing that counts
 

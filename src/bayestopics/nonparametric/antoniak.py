@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 from bayestopics.lda.uniforms import uniform
 
 

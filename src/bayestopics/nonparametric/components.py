@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 
 SMALLEST_WEIGHT = 1e-100  # then it is multiplied into the array: what is added is divided by it
 GROWTH = 1.5

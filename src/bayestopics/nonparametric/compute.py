@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.checkpoint import Checkpoint
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
@@ -26,7 +27,6 @@ from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.split_merge import VARIANTS
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.problems import InputError
 
 LEARNERS: dict[tuple[str, str], type[Learner]] = {
     ("hdp", "truncation-free"): TruncationFreeHDP,
@@ -44,7 +44,7 @@ STARTS = (1, 20, 5, 60)  # topics that the chains start with, in turn: below and
 
 
 @dataclass(frozen=True)
-class Task:
+class HdpSettings:
     """What to do, in numbers that make sense together."""
 
     model: str = "hdp"
@@ -128,38 +128,45 @@ Progress = Callable[[int], None]
 
 
 def sample(
-    corpus: Corpus, task: Task, number: int, generators: Generators, checkpoint: Checkpoint, progress: Progress | None
+    corpus: Corpus,
+    settings: HdpSettings,
+    number: int,
+    generators: Generators,
+    checkpoint: Checkpoint,
+    progress: Progress | None,
 ) -> Outcome:
     """Chain `number` of a sampler. Held-out documents are looked at in STATES states, evenly spaced, the last among
     them."""
-    training, held_out = split(corpus, task.heldout)
-    states = min(STATES, task.work)
-    priors = ConcentrationPriors() if task.resample else None
-    looked_at = set((task.burn_in - 1 + np.linspace(0, task.work, states + 1)[1:].round().astype(int)).tolist())
+    training, held_out = split(corpus, settings.heldout)
+    states = min(STATES, settings.work)
+    priors = ConcentrationPriors() if settings.resample else None
+    looked_at = set((settings.burn_in - 1 + np.linspace(0, settings.work, states + 1)[1:].round().astype(int)).tolist())
     rng, of_held_out, done = generators("chain"), generators("held out"), Outcome()
     saved = checkpoint.load()
     if saved is None:
-        prior = HdpPrior(task.gamma, task.concentration, task.eta)
+        prior = HdpPrior(settings.gamma, settings.concentration, settings.eta)
         state = random_start(training, prior, STARTS[number % len(STARTS)], rng)
     else:
         arrays, done, rng.bit_generator.state, of_held_out.bit_generator.state = saved
         done.resumed += 1
         state = from_arrays(training, arrays)
-    for sweep in steps_of(len(done.rows), task.burn_in + task.work, "sweep", progress):
+    for sweep in steps_of(len(done.rows), settings.burn_in + settings.work, "sweep", progress):
         begin = time.perf_counter()
-        state, moves = step(state, rng, task.moves_a_sweep or 0, task.variant, sampler=task.sampler, resample=priors)
+        state, moves = step(
+            state, rng, settings.moves_a_sweep or 0, settings.variant, sampler=settings.sampler, resample=priors
+        )
         done.seconds.append(time.perf_counter() - begin)
         large = int(np.count_nonzero(state.topic_total >= LARGE * training.token_count))
         row = {"sweep": sweep, "topics": state.topics, "large_topics": large, "log_joint": log_joint(state)}
         for split_moves, name in ((True, "splits"), (False, "merges")):
             row[name], row[f"{name}_accepted"] = tally(moves, split_moves)
-        if task.resample:
+        if settings.resample:
             row |= {"gamma": state.gamma, "concentration": state.concentration}
         done.rows.append(row)
         if held_out is not None and sweep in looked_at:
             found = left_to_right_of_states([state], held_out, PARTICLES // states, of_held_out)
             done.held_out.append(found.log_estimates)
-        if checkpoint.due() or sweep == task.burn_in + task.work - 1:
+        if checkpoint.due() or sweep == settings.burn_in + settings.work - 1:
             random = rng.bit_generator.state, of_held_out.bit_generator.state
             checkpoint.save((to_arrays(state), done, *random))
     done.counts, done.arrays = by_size(state.term_topic[:, state.active]), to_arrays(state)
@@ -167,31 +174,37 @@ def sample(
 
 
 def learn(
-    corpus: Corpus, task: Task, number: int, generators: Generators, checkpoint: Checkpoint, progress: Progress | None
+    corpus: Corpus,
+    settings: HdpSettings,
+    number: int,
+    generators: Generators,
+    checkpoint: Checkpoint,
+    progress: Progress | None,
 ) -> Outcome:
-    """Stream `number` of a variational method: `task.work` passes, each in a random order, then the held-out words."""
-    training, held_out = split(corpus, task.heldout)
-    documents, kind, done = training.document_count, LEARNERS[task.model, task.method], Outcome()
+    """Stream `number` of a variational method: passes, each in a random order, then the held-out words."""
+    training, held_out = split(corpus, settings.heldout)
+    documents, kind, done = training.document_count, LEARNERS[settings.model, settings.method], Outcome()
     saved = checkpoint.load()
     if saved is None:
-        prior = {"gamma": task.gamma, "concentration": task.concentration}
-        if task.model == "dp-mixture":
-            prior = {"concentration": task.gamma}
-        settings: dict[str, Any] = {"term_count": training.term_count, "documents": documents, "eta": task.eta, **prior}
-        learner, order = kind(**settings, rng=generators("learner")), np.empty(0, np.int64)
+        prior = {"gamma": settings.gamma, "concentration": settings.concentration}
+        if settings.model == "dp-mixture":
+            prior = {"concentration": settings.gamma}
+        sizes = {"term_count": training.term_count, "documents": documents, "eta": settings.eta}
+        given: dict[str, Any] = {**sizes, **prior}
+        learner, order = kind(**given, rng=generators("learner")), np.empty(0, np.int64)
     else:
         arrays, order, done.seconds, done.resumed = saved
         done.resumed += 1
         learner = kind.from_state_dict(arrays)
-    batches = -(-documents // task.batch_size)
-    for update in steps_of(learner.updates, task.work * batches, "update", progress):
-        first = update % batches * task.batch_size
+    batches = -(-documents // settings.batch_size)
+    for update in steps_of(learner.updates, settings.work * batches, "update", progress):
+        first = update % batches * settings.batch_size
         if first == 0:
             order = learner.rng.permutation(documents)
         begin = time.perf_counter()
-        learner.partial_fit(training.counts[order[first : first + task.batch_size]])
+        learner.partial_fit(training.counts[order[first : first + settings.batch_size]])
         done.seconds.append(time.perf_counter() - begin)
-        if checkpoint.due() or update == task.work * batches - 1:
+        if checkpoint.due() or update == settings.work * batches - 1:
             checkpoint.save((learner.state_dict(), order, done.seconds, done.resumed))
     saved_updates = learner.history.table().astype(int).tolist()
     last = [learner.documents_seen, learner.used_components()]
@@ -199,7 +212,7 @@ def learn(
     done.rows = [dict(zip(("documents", "topics"), row, strict=True)) for row in saved_updates + ended]
     components, used = learner.components, learner.used_components()
     done.counts, done.arrays = by_size(components.weight * components.stored)[:, :used], learner.state_dict()
-    if held_out is not None and task.model == "dp-mixture":
+    if held_out is not None and settings.model == "dp-mixture":
         done.held_out = [collapsed(learner, held_out).log_likelihoods[:, None]]
     elif held_out is not None:
         done.held_out = [left_to_right(learner, held_out, PARTICLES, generators("held out")).log_estimates]
@@ -234,10 +247,10 @@ class NoCheckpoint:
     def save(self, state: Any) -> None: ...
 
 
-def warm(task: Task) -> None:
+def warm(settings: HdpSettings) -> None:
     """Compile all that is timed, or take it from the cache."""
     tokens = np.array([0, 1])
     tiny = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    run, sweeps = (sample, 20) if task.sampled else (learn, 2)
-    short = replace(task, sweeps=sweeps, burn_in=0, batch_size=2, heldout=None)
+    run, sweeps = (sample, 20) if settings.sampled else (learn, 2)
+    short = replace(settings, sweeps=sweeps, burn_in=0, batch_size=2, heldout=None)
     run(tiny, short, 0, lambda _: np.random.default_rng(0), NoCheckpoint(), lambda _: None)

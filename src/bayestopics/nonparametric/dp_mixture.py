@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.special import logsumexp
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.nonparametric.stream import Bags, Learner
 from bayestopics.nonparametric.truncation_free import factors_of_a_product
-from bayestopics.problems import InputError
 
 BLOCK = 512  # documents at a time: memory stays bounded
 

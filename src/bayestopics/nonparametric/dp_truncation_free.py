@@ -15,8 +15,8 @@ import math
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.dp_mixture import collapsed, log_likelihoods

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 from bayestopics.lda.block import add_block, block_end, largest_block, settle, weights
 from bayestopics.lda.blocked_backward import _backward, _forward
 from bayestopics.lda.state import unsigned

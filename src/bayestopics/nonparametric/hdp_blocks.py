@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 from bayestopics.lda.uniforms import uniform
 from bayestopics.nonparametric.antoniak import draw_tables
 from bayestopics.nonparametric.components import Lists, place_in_list

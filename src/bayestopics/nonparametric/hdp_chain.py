@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric import hdp_blocked
 from bayestopics.nonparametric import hdp_gibbs as plain
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start
 from bayestopics.nonparametric.split_merge import Move, check, split_merge
-from bayestopics.problems import InputError
 
 SAMPLERS = {"plain": plain, "blocked": hdp_blocked}
 

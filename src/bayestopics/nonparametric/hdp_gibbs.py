@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bayestopics.jit import kernel, sum_kernel
+from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.state import unsigned
 from bayestopics.lda.uniforms import new_words, uniform

@@ -19,14 +19,14 @@ import scipy.sparse as sparse
 from scipy.special import gammaln, logsumexp
 from tqdm import tqdm
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Bags, Learner, Score
 from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
-from bayestopics.problems import InputError
 
 LARGE_SCATTER = 1.0  # nats: beyond, the delta method says less than the truth
 GIBBS_SWEEPS = 20  # whose second half gives the counts of a proposal

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.state import LARGEST, State, count
 from bayestopics.nonparametric.top_level import SMALLEST_WEIGHT, draw_weights
-from bayestopics.problems import InputError
 
 SPARE = 8  # free labels at least, after making room
 SMALLEST = 1e-3  # of gamma and concentration: below, beta_u leaves the range of doubles

@@ -14,13 +14,13 @@ import math
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.base.jit import kernel, sum_kernel
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel, sum_kernel
 from bayestopics.nonparametric.hdp_held_out import score
 from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
 from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncated import Truncated, component_divergence, digamma, expected_log_rows
-from bayestopics.problems import InputError
 
 MOST_ROUNDS = 50  # of coordinate ascent in a document
 # Of a document's words, in a stream: so few that join or leave a table do not change its topic, and so few at a table

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components, Lists, place_in_list
 from bayestopics.nonparametric.hdp_blocks import empty_slot, finish_documents

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.lda.uniforms import NO_WORDS, uniform
 from bayestopics.nonparametric.hdp_state import SHORT, HdpState, fitted, log_documents, log_rising, rising
 from bayestopics.nonparametric.top_level import draw_weights
-from bayestopics.problems import InputError
 
 NO_TOKENS, NO_SIDES = np.empty(0, np.int64), np.empty(0, np.int8)
 VARIANTS = ("exact", "paper")

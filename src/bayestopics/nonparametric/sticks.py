@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, psi
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
 from bayestopics.lda.uniforms import uniform
 
 

@@ -18,10 +18,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.base.files import replacing
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus, whole_numbers
-from bayestopics.files import replacing
 from bayestopics.nonparametric.components import Components
-from bayestopics.problems import InputError
 
 MOST_ENTRIES = 1024  # of a history
 

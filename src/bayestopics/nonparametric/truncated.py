@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, psi
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.sticks import ClosedSticks
 from bayestopics.nonparametric.stream import Bags, Learner, checked
-from bayestopics.problems import InputError
 
 KAPPA, TAU = 0.6, 1.0  # rho_t = (tau + t)^-kappa [section 3]
 START_LENGTH = 100.0  # words a document that the random start stands for, as in the code of Wang, Paisley & Blei

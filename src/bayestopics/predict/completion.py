@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm import tqdm
 
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.jit import kernel
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 BATCHES = 20  # of kept sweeps, for the standard error
 CORRELATED = 0.4  # lag-one correlation of 20 independent batches exceeds this in about 2 % of runs

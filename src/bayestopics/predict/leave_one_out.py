@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm import tqdm
 
-from bayestopics import processes
+from bayestopics.base import processes
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import lanes
 from bayestopics.lda import sampler as sampler_by_name
@@ -27,8 +29,6 @@ from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.state import Prior, State, check_assignments, from_assignments
 from bayestopics.lda.uniforms import new_words
 from bayestopics.predict.left_to_right import Others, given_beta, given_topics_of_others, log_mean_of_products
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 BETAS = ("integrated", "drawn")
 BATCHES = 20  # of draws, for the standard error

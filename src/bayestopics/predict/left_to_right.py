@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayestopics.jit import kernel
+from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.lda.dense import visit_tokens
 from bayestopics.lda.state import State
 from bayestopics.lda.uniforms import uniform
-from bayestopics.problems import InputError
 
 
 class Others(NamedTuple):

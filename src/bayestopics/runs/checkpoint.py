@@ -14,13 +14,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bayestopics.files import replacing
-from bayestopics.runs.record import Run, Stopwatch, canonical, versions
+from bayestopics.base.files import replacing
+from bayestopics.runs.record import Stopwatch, Task, canonical, versions
 
 
 class Checkpoint:
-    def __init__(self, folder: Path, run: Run, every_seconds: float = 30.0) -> None:
-        key = hashlib.sha256((run.identity + canonical(versions())).encode()).hexdigest()
+    def __init__(self, folder: Path, task: Task, every_seconds: float = 30.0) -> None:
+        key = hashlib.sha256((task.identity + canonical(versions())).encode()).hexdigest()
         self.path = folder / f"{key[:32]}.checkpoint"
         self.every_seconds = every_seconds
         self._last = time.monotonic()

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from bayestopics.runs.record import Record, Run
+from bayestopics.runs.record import Result, Task
 
 
-def evidence_record(run: Run, found: dict[str, Any], **volatile: Any) -> Record:
+def evidence_record(task: Task, found: dict[str, Any], **volatile: Any) -> Result:
     """What `evidence.compute.evidence` found.
 
     Tables: `evidence`, a row a T; `estimates`, a row a T and repeat; `timing`, the CPU seconds of each of these. A
@@ -21,8 +21,8 @@ def evidence_record(run: Run, found: dict[str, Any], **volatile: Any) -> Record:
     tables = {"evidence": table, "estimates": _rows(found, "log_estimate", found["log_estimates"]), "timing": timing}
     for values in found.get("from_the_same_chains", {}).values():
         tables["other"] = _rows(found, "log_estimate", values)
-    return Record(
-        run,
+    return Result(
+        task,
         {"best_topics": found["best"], "log_evidence_of_best": max(found["log_evidence"])},
         found["warnings"],
         tables=tables,

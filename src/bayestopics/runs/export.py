@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
-from bayestopics.problems import InputError
-from bayestopics.runs.record import Record, canonical, read
+from bayestopics.runs.record import Result, canonical, read
 
 if TYPE_CHECKING:
     import arviz
 
 
-def to_arviz(record: Record | Path | str) -> arviz.InferenceData:
+def to_arviz(record: Result | Path | str) -> arviz.InferenceData:
     """The traces of a fit, chains x draws, of what does not change when topics are relabelled.
 
     `posterior` holds `log_joint` and `topic_share` (the largest topics' shares of the tokens, by rank), and
@@ -35,11 +35,11 @@ def to_arviz(record: Record | Path | str) -> arviz.InferenceData:
         import arviz
 
     record = _fit_record(record)
-    run, burn_in = record.run, record.run.params["burn_in"]
+    task, burn_in = record.task, record.task.params["burn_in"]
     chains = [chain for _, chain in record.trace.groupby("chain", sort=True)]
     shares = [name for name in record.trace if name.startswith("share_")]
-    attributes = {"corpus": run.corpus, "fingerprint": run.fingerprint, "seed": run.seed}
-    attributes |= {"params": canonical(run.params), "inference_library": "bayestopics"}
+    attributes = {"corpus": task.corpus, "fingerprint": task.fingerprint, "seed": task.seed}
+    attributes |= {"params": canonical(task.params), "inference_library": "bayestopics"}
     return arviz.from_dict(
         posterior=_draws(chains, shares, slice(burn_in, None)),
         warmup_posterior=_draws(chains, shares, slice(burn_in)) if burn_in else None,
@@ -59,7 +59,7 @@ def _draws(chains: list[pd.DataFrame], shares: list[str], sweeps: slice) -> dict
     }
 
 
-def to_pyldavis(record: Record | Path | str, corpus: Corpus, chain: int = 0) -> dict[str, Any]:
+def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> dict[str, Any]:
     """The keyword arguments of `pyLDAvis.prepare`: E[beta | z], E[theta | z] and counts, after a chain's last sweep.
 
     `corpus` is the one that was fitted: the record knows its fingerprint, and another is refused. Empty documents are
@@ -82,20 +82,20 @@ def to_pyldavis(record: Record | Path | str, corpus: Corpus, chain: int = 0) -> 
     }
 
 
-def _last_state(record: Record, corpus: Corpus, chain: int) -> State:
-    run = record.run
-    if corpus.fingerprint != run.fingerprint:
-        raise InputError(f"{corpus.name}: is not the corpus of this record ({run.corpus}): their fingerprints differ")
+def _last_state(record: Result, corpus: Corpus, chain: int) -> State:
+    task = record.task
+    if corpus.fingerprint != task.fingerprint:
+        raise InputError(f"{corpus.name}: is not the corpus of this record ({task.corpus}): their fingerprints differ")
     assignments = record.arrays["assignments"]
     if not 0 <= chain < len(assignments):
         raise InputError(f"there is no chain {chain}: the record has chains 0 to {len(assignments) - 1}")
-    prior = Prior(run.params["alpha"], run.params["eta"])
-    return from_assignments(corpus, run.params["topics"], prior, assignments[chain])
+    prior = Prior(task.params["alpha"], task.params["eta"])
+    return from_assignments(corpus, task.params["topics"], prior, assignments[chain])
 
 
-def _fit_record(record: Record | Path | str) -> Record:
-    if not isinstance(record, Record):
+def _fit_record(record: Result | Path | str) -> Result:
+    if not isinstance(record, Result):
         record = read(Path(record))
-    if record.run.study != "fit":
-        raise InputError(f"{record.run.study}/{record.run.name}: is not a record of `fit`")
+    if record.task.study != "fit":
+        raise InputError(f"{record.task.study}/{record.task.name}: is not a record of `fit`")
     return record

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayestopics.code import code_hash
+from bayestopics.base.code import code_hash
+from bayestopics.base.jit import CACHE
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
-from bayestopics.jit import CACHE
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior
-from bayestopics.problems import InputError
 from bayestopics.runs.chain import Chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Record, Run, Stopwatch, describe, write
-from bayestopics.runs.topics import top_words, topic_shares, topics_table
+from bayestopics.runs.record import Result, Stopwatch, Task, describe, write
+from bayestopics.runs.topics_tables import top_words, topic_shares, topics_table
 from bayestopics.runs.workers import run_chains
 
 TOPICS_OF = "chain 0, last sweep"
@@ -55,14 +55,14 @@ def fit(
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
     params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
-    run = Run("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
+    task = Task("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
     watch = Stopwatch()
-    parts = [replace(run, name=f"fit/chain-{number}") for number in range(chains)]
+    parts = [replace(task, name=f"fit/chain-{number}") for number in range(chains)]
     checkpoints = [Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds) for part in parts]
     finished = run_chains(corpus, parts, checkpoints, workers)
     result = _summary(corpus, finished, burn_in)
     if out is not None:
-        write(_record(run, corpus, finished, result, watch), Path(out))
+        write(_record(task, corpus, finished, result, watch), Path(out))
     for checkpoint in checkpoints:
         checkpoint.remove()
     return result
@@ -110,7 +110,7 @@ def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
     return rhat, float(arviz.ess(log_joint))
 
 
-def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any], watch: Stopwatch) -> Record:
+def _record(task: Task, corpus: Corpus, chains: list[Chain], result: dict[str, Any], watch: Stopwatch) -> Result:
     traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
     timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
     log_joint = np.atleast_2d(result["log_joint"])
@@ -119,14 +119,14 @@ def _record(run: Run, corpus: Corpus, chains: list[Chain], result: dict[str, Any
         "log_joint_last": float(log_joint[0, -1]),
     }
     metrics |= {key: result[key] for key in ("rhat", "effective_sample_size") if result[key] is not None}
-    return Record(
-        run=run,
+    return Result(
+        task=task,
         metrics=metrics,
         warnings=result["warnings"],
         tables={
             "trace": pd.concat(traces, ignore_index=True),
             "timing": pd.concat(timings, ignore_index=True),
-            "topics": topics_table(corpus, chains[0].state.term_topic, run.params["eta"]),
+            "topics": topics_table(corpus, chains[0].state.term_topic, task.params["eta"]),
             "shares": topic_shares(chains[0].state.term_topic),
         },
         arrays={"assignments": np.array([chain.state.assignments for chain in chains])},

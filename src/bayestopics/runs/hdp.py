@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayestopics.code import code_hash
+from bayestopics.base.code import code_hash
+from bayestopics.base.jit import CACHE
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
-from bayestopics.jit import CACHE
-from bayestopics.nonparametric.compute import LEARNERS, STARTS, Outcome, Task, learn, sample, split, warm
+from bayestopics.nonparametric.compute import LEARNERS, STARTS, HdpSettings, Outcome, learn, sample, split, warm
 from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut
 from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.problems import InputError
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import LARGEST_RHAT, convergence
-from bayestopics.runs.record import Record, Run, Stopwatch, describe, read, write
-from bayestopics.runs.topics import top_words, topic_shares, topics_table
+from bayestopics.runs.record import Result, Stopwatch, Task, describe, read, write
+from bayestopics.runs.topics_tables import top_words, topic_shares, topics_table
 from bayestopics.runs.workers import in_processes
 
 SHORTEST_HALF = 16  # sweeps, for a standard error that means something
@@ -47,8 +47,8 @@ def hdp(
 ) -> dict[str, Any]:
     """{"topics": {K: probability}, "mode", "acceptance_rate", "heldout_per_word", "seconds", "warnings", ...}.
 
-    The options are the fields of `Task`: hdp(corpus, method="split-merge", heldout=0.1). With `out` a run record is
-    kept there; `workers` are as in `fit`.
+    The options are the fields of `HdpSettings`: hdp(corpus, method="split-merge", heldout=0.1). With `out` a record
+    is kept there; `workers` are as in `fit`.
 
     `topics` is the share of the kept sweeps of all chains with K topics; of a variational method, the share of its
     streams that end with K components that hold a document (DP mixture) or a token (HDP). Chains of a sampler start
@@ -67,19 +67,21 @@ def hdp(
     The log of an unbiased estimate is too low on average, the more so the larger `heldout_standard_error` is; that is
     from the scatter of the estimates of each document, as if they were independent, and 0 for the DP mixture.
     """
-    task = Task(**options)
+    settings = HdpSettings(**options)
     if chains < 1 or workers < 1:
         raise InputError(f"nothing to do with {chains} chains and {workers} workers")
-    training, held_out = split(corpus, task.heldout)
-    params = {**asdict(task), "sweeps": task.work, "moves": task.moves_a_sweep, "chains": chains}
-    run = Run("hdp", "own", f"{task.model}/{task.method}", params, seed, **describe(corpus), code=code_hash(__name__))
+    training, held_out = split(corpus, settings.heldout)
+    params = {**asdict(settings), "sweeps": settings.work, "moves": settings.moves_a_sweep, "chains": chains}
+    task = Task(
+        "hdp", "own", f"{settings.model}/{settings.method}", params, seed, **describe(corpus), code=code_hash(__name__)
+    )
     watch = Stopwatch()
-    parts = [replace(run, name=f"{run.name}/chain-{number}") for number in range(chains)]
+    parts = [replace(task, name=f"{task.name}/chain-{number}") for number in range(chains)]
     checkpoints = [Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds) for part in parts]
-    finished = _run_all(corpus, task, parts, checkpoints, workers)
-    result = _summary(corpus, training, held_out, task, finished)
+    finished = _run_all(corpus, settings, parts, checkpoints, workers)
+    result = _summary(corpus, training, held_out, settings, finished)
     if out is not None:
-        write(_record(run, training, task, finished, result, watch), Path(out))
+        write(_record(task, training, settings, finished, result, watch), Path(out))
     for checkpoint in checkpoints:
         checkpoint.remove()
     return result
@@ -89,61 +91,63 @@ def hdp(
 
 
 def _run_all(
-    corpus: Corpus, task: Task, runs: Sequence[Run], checkpoints: Sequence[Checkpoint], workers: int
+    corpus: Corpus, settings: HdpSettings, runs: Sequence[Task], checkpoints: Sequence[Checkpoint], workers: int
 ) -> list[Outcome]:
-    jobs = [(task, number, *pair) for number, pair in enumerate(zip(runs, checkpoints, strict=True))]
+    jobs = [(settings, number, *pair) for number, pair in enumerate(zip(runs, checkpoints, strict=True))]
     workers = min(workers, len(jobs))
     if workers == 1:
         return [_job(corpus, *job) for job in jobs]
-    documents = split(corpus, task.heldout)[0].document_count
-    steps = task.burn_in + task.work if task.sampled else task.work * -(-documents // task.batch_size)
-    return in_processes(_job, corpus, jobs, steps * len(jobs), workers, "sweep" if task.sampled else "update")
+    documents = split(corpus, settings.heldout)[0].document_count
+    steps = (
+        settings.burn_in + settings.work if settings.sampled else settings.work * -(-documents // settings.batch_size)
+    )
+    return in_processes(_job, corpus, jobs, steps * len(jobs), workers, "sweep" if settings.sampled else "update")
 
 
 def _job(
     corpus: Corpus,
-    task: Task,
+    settings: HdpSettings,
     number: int,
-    run: Run,
+    task: Task,
     checkpoint: Checkpoint,
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
-    warm(task)
-    return (sample if task.sampled else learn)(corpus, task, number, run.generator, checkpoint, progress)
+    warm(settings)
+    return (sample if settings.sampled else learn)(corpus, settings, number, task.generator, checkpoint, progress)
 
 
 # -- what is said about it -----------------------------------------------------------------------------
 
 
 def _summary(
-    corpus: Corpus, training: Corpus, held_out: Corpus | None, task: Task, finished: list[Outcome]
+    corpus: Corpus, training: Corpus, held_out: Corpus | None, settings: HdpSettings, finished: list[Outcome]
 ) -> dict[str, Any]:
-    kept = [pd.DataFrame(one.rows)[task.burn_in if task.sampled else -1 :] for one in finished]
+    kept = [pd.DataFrame(one.rows)[settings.burn_in if settings.sampled else -1 :] for one in finished]
     topics = np.array([rows["topics"] for rows in kept])
-    rhats, doubts = _agreement(topics, kept) if task.sampled else ((None, None), _streams_agree(topics, task))
+    rhats, doubts = _agreement(topics, kept) if settings.sampled else ((None, None), _streams_agree(topics, settings))
     numbers, counts = np.unique(topics, return_counts=True)
-    if task.sampled:
+    if settings.sampled:
         moves = pd.concat(kept)[["splits", "merges", "splits_accepted", "merges_accepted"]].sum()
         proposed, accepted = moves.iloc[:2].sum(), moves.iloc[2:].sum()
     else:
         proposed = accepted = 0
-    per_word, error, more = _held_out(held_out, task, finished)
+    per_word, error, more = _held_out(held_out, settings, finished)
     return {
         "topics": shares_of(topics),
         "mode": int(numbers[np.argmax(counts)]),
         "acceptance_rate": float(accepted / proposed) if proposed else None,
-        "concentrations": _concentrations(kept) if task.resample else None,
+        "concentrations": _concentrations(kept) if settings.resample else None,
         "rhat_topics": rhats[0],
         "rhat_log_joint": rhats[1],
         "chains": [
-            {"start": STARTS[number % len(STARTS)] if task.sampled else None, "topics": shares_of(one)}
+            {"start": STARTS[number % len(STARTS)] if settings.sampled else None, "topics": shares_of(one)}
             for number, one in enumerate(topics)
         ],
         "heldout_per_word": per_word,
         "heldout_standard_error": error,
         "seconds": float(sum(sum(one.seconds) for one in finished)),
         "top_words": top_words(training, finished[0].counts),
-        "warnings": _doubts_of_input(corpus, task) + doubts + more,
+        "warnings": _doubts_of_input(corpus, settings) + doubts + more,
     }
 
 
@@ -208,26 +212,26 @@ def drift(topics: np.ndarray) -> list[str]:
     return [f"the number of topics still drifts ({means}): take a longer burn-in"]
 
 
-def _streams_agree(topics: np.ndarray, task: Task) -> list[str]:
+def _streams_agree(topics: np.ndarray, settings: HdpSettings) -> list[str]:
     if len(topics) == 1:
-        return [f"{task.method} depends on its start: another seed may end with another number of topics"]
+        return [f"{settings.method} depends on its start: another seed may end with another number of topics"]
     if np.ptp(topics) == 0:
         return []
-    return [f"{task.method} depends on its start: the streams end with {topics.min()} to {topics.max()} topics"]
+    return [f"{settings.method} depends on its start: the streams end with {topics.min()} to {topics.max()} topics"]
 
 
 def _held_out(
-    held_out: Corpus | None, task: Task, finished: list[Outcome]
+    held_out: Corpus | None, settings: HdpSettings, finished: list[Outcome]
 ) -> tuple[float | None, float | None, list[str]]:
     """heldout_per_word, its standard error, warnings."""
     if held_out is None:
         return None, None, []
     parts = [np.hstack(one.held_out) for one in finished]
-    if task.sampled:  # one posterior
+    if settings.sampled:  # one posterior
         parts = [np.hstack(parts)]
     found = [EstimatedHeldOut(part, held_out.token_count) for part in parts]
     per_word, repeats = float(np.mean([one.per_word for one in found])), parts[0].shape[1]
-    if task.model == "dp-mixture":
+    if settings.model == "dp-mixture":
         return per_word, 0.0, []
     if repeats == 1:  # of a single estimate a document there is no error to be had
         return per_word, float("nan"), []
@@ -237,13 +241,13 @@ def _held_out(
     return per_word, float(error), [text] if share > FEW else []
 
 
-def _doubts_of_input(corpus: Corpus, task: Task) -> list[str]:
+def _doubts_of_input(corpus: Corpus, settings: HdpSettings) -> list[str]:
     said = []
     if corpus.empty_documents:
         said.append(f"{corpus.empty_documents} documents are empty: they are kept, and say nothing")
-    if task.model == "dp-mixture" and task.concentration != Task.concentration:
+    if settings.model == "dp-mixture" and settings.concentration != HdpSettings.concentration:
         said.append("a dp-mixture has no document level: the concentration is not used, gamma is")
-    if task.variant == "paper":
+    if settings.variant == "paper":
         said.append("the paper's acceptance ratio leaves factors out: its law is not the posterior; exact is")
     return said
 
@@ -252,8 +256,13 @@ def _doubts_of_input(corpus: Corpus, task: Task) -> list[str]:
 
 
 def _record(
-    run: Run, training: Corpus, task: Task, finished: list[Outcome], result: dict[str, Any], watch: Stopwatch
-) -> Record:
+    task: Task,
+    training: Corpus,
+    settings: HdpSettings,
+    finished: list[Outcome],
+    result: dict[str, Any],
+    watch: Stopwatch,
+) -> Result:
     """`posterior`: K and its share, a row a chain and K; `topics` and `shares` are of the end of chain 0; `arrays`
     has the last state of every chain, see `last_state`."""
     traces = [pd.DataFrame(one.rows).assign(chain=number) for number, one in enumerate(finished)]
@@ -266,15 +275,15 @@ def _record(
     names = ("mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word", "heldout_standard_error")
     mean = sum(topics * share for topics, share in result["topics"].items())
     drawn = {f"{name}_mean": one["mean"] for name, one in (result["concentrations"] or {}).items()}
-    return Record(
-        run=run,
+    return Result(
+        task=task,
         metrics={"topics_mean": mean, **drawn, **{name: result[name] for name in names if result[name] is not None}},
         warnings=result["warnings"],
         tables={
             "trace": pd.concat(traces, ignore_index=True),
             "timing": pd.concat(timings, ignore_index=True),
             "posterior": pd.DataFrame(posterior),
-            "topics": topics_table(training, finished[0].counts, task.eta),
+            "topics": topics_table(training, finished[0].counts, settings.eta),
             "shares": topic_shares(finished[0].counts),
         },
         arrays={f"{name}_{number}": array for number, one in enumerate(finished) for name, array in one.arrays.items()},
@@ -282,22 +291,22 @@ def _record(
     )
 
 
-def last_state(record: Record | Path | str, corpus: Corpus, chain: int = 0) -> HdpState | Learner:
+def last_state(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> HdpState | Learner:
     """Where a chain or stream of a record ended, to go on from or to look at.
 
     `corpus` is the one that was given to `hdp`; a state has only the documents that were not held out.
     """
-    record = record if isinstance(record, Record) else read(Path(record))
-    run = record.run
-    if run.study != "hdp":
-        raise InputError(f"{run.study}/{run.name}: is not a record of `hdp`")
-    if corpus.fingerprint != run.fingerprint:
-        raise InputError(f"{corpus.name}: is not the corpus of this record ({run.corpus}): their fingerprints differ")
-    if not 0 <= chain < run.params["chains"]:
-        raise InputError(f"there is no chain {chain}: the record has chains 0 to {run.params['chains'] - 1}")
+    record = record if isinstance(record, Result) else read(Path(record))
+    task = record.task
+    if task.study != "hdp":
+        raise InputError(f"{task.study}/{task.name}: is not a record of `hdp`")
+    if corpus.fingerprint != task.fingerprint:
+        raise InputError(f"{corpus.name}: is not the corpus of this record ({task.corpus}): their fingerprints differ")
+    if not 0 <= chain < task.params["chains"]:
+        raise InputError(f"there is no chain {chain}: the record has chains 0 to {task.params['chains'] - 1}")
     ending = f"_{chain}"
     arrays = {name.removesuffix(ending): array for name, array in record.arrays.items() if name.endswith(ending)}
-    kind = LEARNERS.get((run.params["model"], run.params["method"]))
+    kind = LEARNERS.get((task.params["model"], task.params["method"]))
     if kind is not None:
         return kind.from_state_dict(arrays)
-    return from_arrays(split(corpus, run.params["heldout"])[0], arrays)
+    return from_arrays(split(corpus, task.params["heldout"])[0], arrays)

@@ -10,17 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from bayestopics.code import code_hash
+from bayestopics.base.code import code_hash
+from bayestopics.base.jit import CACHE
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import compute
 from bayestopics.evidence.pmmh import TopicPosterior, pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.jit import CACHE
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.evidence_record import evidence_record
-from bayestopics.runs.record import Record, Run, Stopwatch, describe, write
+from bayestopics.runs.record import Result, Stopwatch, Task, describe, write
 
 BY_NAME = "sparse"  # the sampler of Chib's estimate, the harmonic means and the pseudo-marginal one
 
@@ -43,14 +43,14 @@ def evidence(
     """What `evidence.compute.evidence` says, to which all but the last two go; with `out`, keep a run record there."""
     work: dict[str, Any] = {"method": method, "path": path, "sweeps": sweeps, "passes": passes, "repeats": repeats}
     params = {"topics": list(topics), "alpha": prior.alpha, "eta": prior.eta, **work}
-    run = Run("evidence", "own", method, params, seed, **describe(corpus), code=_code(BY_NAME))
+    task = Task("evidence", "own", method, params, seed, **describe(corpus), code=_code(BY_NAME))
     watch = Stopwatch()
-    with _checkpoint(run, checkpoint_seconds) as checkpoint:
+    with _checkpoint(task, checkpoint_seconds) as checkpoint:
         resumed = checkpoint.path.exists()
         found = compute.evidence(corpus, topics, prior, **work, seed=seed, workers=workers, checkpoint=checkpoint)
         if out is not None:
             volatile = watch.volatile(resumed=resumed, **checkpoint.seconds())
-            write(evidence_record(run, found, **volatile), Path(out))
+            write(evidence_record(task, found, **volatile), Path(out))
     return found
 
 
@@ -77,13 +77,13 @@ def posterior(
     work: dict[str, Any] = {"starts": list(starts), "inner": inner, "iterations": iterations, "burn_in": burn_in}
     work |= {"sampler": sampler, "z_start": z_start}
     params = {"topics": asdict(topics), "alpha": prior.alpha, "eta": prior.eta, **work}
-    run = Run("topics", "own", "pmmh", params, seed, **describe(corpus), code=_code(sampler))
+    task = Task("topics", "own", "pmmh", params, seed, **describe(corpus), code=_code(sampler))
     watch = Stopwatch()
-    with _checkpoint(run, checkpoint_seconds) as checkpoint:
+    with _checkpoint(task, checkpoint_seconds) as checkpoint:
         found = pmmh(corpus, prior, topics=topics, **work, seed=seed, workers=workers, checkpoint=checkpoint)
         if out is not None:
             volatile = watch.volatile(**found.volatile, **checkpoint.seconds())
-            write(_posterior_record(run, found, volatile), Path(out))
+            write(_posterior_record(task, found, volatile), Path(out))
     return {"posterior": found.posterior, **_numbers(found), "warnings": found.warnings}
 
 
@@ -93,9 +93,9 @@ def _code(sampler: str) -> str:
 
 
 @contextmanager
-def _checkpoint(run: Run, every_seconds: float) -> Iterator[Checkpoint]:
+def _checkpoint(task: Task, every_seconds: float) -> Iterator[Checkpoint]:
     """Removed at the end of the block, when the record is written; it stays if the block does not get there."""
-    checkpoint = Checkpoint(CACHE / "checkpoints", run, every_seconds)
+    checkpoint = Checkpoint(CACHE / "checkpoints", task, every_seconds)
     yield checkpoint
     checkpoint.remove()
 
@@ -105,11 +105,11 @@ def _numbers(found: TopicPosterior) -> dict[str, Any]:
     return {key: getattr(found, key) for key in keys}
 
 
-def _posterior_record(run: Run, found: TopicPosterior, volatile: dict[str, Any]) -> Record:
+def _posterior_record(task: Task, found: TopicPosterior, volatile: dict[str, Any]) -> Result:
     """`trace`: a row a step and chain, the burn-in included; `posterior`: T and its share of the kept steps."""
     shares = pd.DataFrame(sorted(found.posterior.items()), columns=["topics", "probability"])
-    return Record(
-        run,
+    return Result(
+        task,
         {key: value for key, value in _numbers(found).items() if value is not None},
         found.warnings,
         tables={"trace": found.trace, "posterior": shares},

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from bayestopics.runs.record import Record, read
+from bayestopics.runs.record import Result, read
 
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
@@ -57,11 +57,11 @@ def publish(folders: Iterable[Path], results: Path) -> dict[str, str]:
     for folder in folders:
         record = read(folder)
         finished = None
-        for run in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{record.key}'"):
-            if run.info.status == "FINISHED":
-                finished = run.info.run_id
+        for task in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{record.key}'"):
+            if task.info.status == "FINISHED":
+                finished = task.info.run_id
             else:  # an earlier publication was cut short
-                client.delete_run(run.info.run_id)
+                client.delete_run(task.info.run_id)
         published[record.key] = finished or _publish_one(client, experiment, record, folder)
     return published
 
@@ -82,10 +82,10 @@ def _client(results: Path) -> Any:
     return MlflowClient(uri)
 
 
-def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> str:
+def _publish_one(client: Any, experiment: str, record: Result, folder: Path) -> str:
     from mlflow.entities import Metric, Param, RunTag
 
-    definition = record.run
+    definition = record.task
     tags = {
         IDENTITY: record.key,
         "mlflow.source.name": "bayestopics",
@@ -98,7 +98,7 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
     }
     end = round(1000 * calendar.timegm(time.strptime(record.volatile["finished"], "%Y-%m-%dT%H:%M:%SZ")))
     start = end - round(1000 * record.volatile["wall_seconds"])
-    run = client.create_run(experiment, start_time=start, run_name=definition.name, tags=tags)
+    task = client.create_run(experiment, start_time=start, run_name=definition.name, tags=tags)
     params = {"corpus": definition.corpus, "seed": definition.seed, **definition.params}
     # what stands before the slash is a section of MLflow's charts
     numbers = {f"result/{key}": value for key, value in record.metrics.items() if math.isfinite(value)}
@@ -106,18 +106,18 @@ def _publish_one(client: Any, experiment: str, record: Record, folder: Path) -> 
     metrics = [Metric(key, float(value), end, 0) for key, value in numbers.items()]
     metrics += [Metric(key, value, end, step) for key, step, value in _points(record)]
     client.log_batch(
-        run.info.run_id,
+        task.info.run_id,
         params=[Param(key, str(value)[:6000]) for key, value in params.items()],
         tags=[RunTag(f"version.{key}", value) for key, value in record.versions.items()],
     )
     for start in range(0, len(metrics), BATCH):
-        client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
-    client.log_artifact(run.info.run_id, str(folder / "run.json"))
-    client.set_terminated(run.info.run_id, "FINISHED", end_time=end)
-    return str(run.info.run_id)
+        client.log_batch(task.info.run_id, metrics=metrics[start : start + BATCH])
+    client.log_artifact(task.info.run_id, str(folder / "run.json"))
+    client.set_terminated(task.info.run_id, "FINISHED", end_time=end)
+    return str(task.info.run_id)
 
 
-def _points(record: Record) -> Iterable[tuple[str, int, float]]:
+def _points(record: Result) -> Iterable[tuple[str, int, float]]:
     """(table/column, step, value): at most POINTS finite values a column, evenly spaced. A step is a sweep or a
     step, counted from 1, or a number of topics or documents."""
     for name, keys in STEPS.items():

@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.files import replacing
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.files import replacing
-from bayestopics.problems import InputError
-from bayestopics.seeds import generator
 
 VOLATILE_TABLES = ("timing",)
 PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -39,7 +39,7 @@ PACKAGES = ("bayestopics", "numpy", "scipy", "numba", "llvmlite", "pandas", "pya
 
 
 @dataclass(frozen=True)
-class Run:
+class Task:
     """What defines a run. Its `identity` is a hash of all of it."""
 
     study: str
@@ -61,10 +61,10 @@ class Run:
 
 
 @dataclass
-class Record:
+class Result:
     """A run and its results."""
 
-    run: Run
+    task: Task
     metrics: dict[str, float]  # nan where there is none; null in run.json
     warnings: list[str] = field(default_factory=list)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)  # trace, timing, topics, ...
@@ -75,7 +75,7 @@ class Record:
     @property
     def key(self) -> str:
         """The run and the versions that made it: what a published run is known by."""
-        return hashlib.sha256((self.run.identity + canonical(self.versions)).encode()).hexdigest()
+        return hashlib.sha256((self.task.identity + canonical(self.versions)).encode()).hexdigest()
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -112,7 +112,7 @@ def _cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def write(record: Record, folder: Path) -> None:
+def write(record: Result, folder: Path) -> None:
     """Write the folder under a temporary name, then rename it."""
     with replacing(folder) as temporary:
         temporary.mkdir()
@@ -121,8 +121,8 @@ def write(record: Record, folder: Path) -> None:
         if record.arrays:
             np.savez_compressed(temporary / "arrays.npz", allow_pickle=False, **record.arrays)
         content = {
-            "identity": record.run.identity,
-            "run": dataclasses.asdict(record.run),
+            "identity": record.task.identity,
+            "run": dataclasses.asdict(record.task),
             "versions": record.versions,
             "metrics": record.metrics,
             "warnings": record.warnings,
@@ -132,7 +132,7 @@ def write(record: Record, folder: Path) -> None:
         (temporary / "run.json").write_text(text + "\n", encoding="utf-8")
 
 
-def read(folder: Path) -> Record:
+def read(folder: Path) -> Result:
     try:
         content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError) as error:
@@ -141,8 +141,8 @@ def read(folder: Path) -> Record:
     if (folder / "arrays.npz").is_file():
         with np.load(folder / "arrays.npz", allow_pickle=False) as file:
             arrays = dict(file)
-    return Record(
-        run=Run(**content["run"]),
+    return Result(
+        task=Task(**content["run"]),
         metrics={key: math.nan if value is None else value for key, value in content["metrics"].items()},
         warnings=content["warnings"],
         tables={path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))},
@@ -152,11 +152,11 @@ def read(folder: Path) -> Record:
     )
 
 
-def same_bits(first: Record, second: Record) -> bool:
+def same_bits(first: Result, second: Result) -> bool:
     """Whether two records agree in everything that is not volatile."""
     tables = [set(record.tables) - set(VOLATILE_TABLES) for record in (first, second)]
     return (
-        first.run.identity == second.run.identity  # a tuple among the params is a list once it was read
+        first.task.identity == second.task.identity  # a tuple among the params is a list once it was read
         and canonical(first.metrics) == canonical(second.metrics)
         and first.warnings == second.warnings
         and first.versions == second.versions

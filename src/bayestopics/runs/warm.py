@@ -3,7 +3,7 @@
 from bayestopics.lda import SAMPLERS
 from bayestopics.nonparametric.warm import warm as warm_learner
 from bayestopics.runs.chain import warm
-from bayestopics.studies.free_stream import LEARNERS
+from bayestopics.studies.truncation_free.compute_stream import LEARNERS
 
 if __name__ == "__main__":
     for sampler in SAMPLERS:

@@ -11,56 +11,56 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bayestopics import processes
+from bayestopics.base import processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.chain import Chain, LargestShares, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Run
+from bayestopics.runs.record import Task
 
 REFRESH = 0.2  # seconds between two looks at the workers' progress
 
 
-def run_chains(corpus: Corpus, runs: Sequence[Run], checkpoints: Sequence[Checkpoint], workers: int) -> list[Chain]:
+def run_chains(corpus: Corpus, runs: Sequence[Task], checkpoints: Sequence[Checkpoint], workers: int) -> list[Chain]:
     """One chain a run, at most `workers` of them at a time."""
     workers = min(workers, len(runs))
     jobs = list(zip(runs, checkpoints, strict=True))
     if workers == 1:
         return [_run(corpus, *job) for job in jobs]
     finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, runs)), workers)
-    return [_chain(corpus, run, *result) for run, result in zip(runs, finished, strict=True)]
+    return [_chain(corpus, task, *result) for task, result in zip(runs, finished, strict=True)]
 
 
-def _run(corpus: Corpus, run: Run, checkpoint: Checkpoint, progress: Callable[[int], None] | None = None) -> Chain:
+def _run(corpus: Corpus, task: Task, checkpoint: Checkpoint, progress: Callable[[int], None] | None = None) -> Chain:
     return run_chain(
         corpus,
-        run.params["topics"],
-        _prior(run),
-        sampler=run.params["sampler"],
-        sweeps=_sweeps(run),
-        rng=run.generator(),
+        task.params["topics"],
+        _prior(task),
+        sampler=task.params["sampler"],
+        sweeps=_sweeps(task),
+        rng=task.generator(),
         observer=LargestShares(),
         checkpoint=checkpoint,
-        description=run.name,
+        description=task.name,
         progress=progress,
     )
 
 
-def _prior(run: Run) -> Prior:
-    return Prior(run.params["alpha"], run.params["eta"])
+def _prior(task: Task) -> Prior:
+    return Prior(task.params["alpha"], task.params["eta"])
 
 
-def _sweeps(run: Run) -> int:
-    return int(run.params["burn_in"] + run.params["sweeps"])
+def _sweeps(task: Task) -> int:
+    return int(task.params["burn_in"] + task.params["sweeps"])
 
 
-def _chain(corpus: Corpus, run: Run, assignments: Any, rows: Any, seconds: Any, resumed: int) -> Chain:
-    state = from_assignments(corpus, run.params["topics"], _prior(run), assignments)
+def _chain(corpus: Corpus, task: Task, assignments: Any, rows: Any, seconds: Any, resumed: int) -> Chain:
+    state = from_assignments(corpus, task.params["topics"], _prior(task), assignments)
     return Chain(state, rows, seconds, resumed)
 
 
-def _finished(corpus: Corpus, run: Run, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
-    chain = _run(corpus, run, checkpoint, progress)
+def _finished(corpus: Corpus, task: Task, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
+    chain = _run(corpus, task, checkpoint, progress)
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed
 
 

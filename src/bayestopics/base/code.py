@@ -1,0 +1,96 @@
+"""Which code made a result: hashes of what package modules do.
+
+Snakemake does not look inside packages, and numba's cache does not notice a change in another file. Both are told
+by these hashes: a rule's parameters hold `code_hash` of the modules it runs, the kernel cache lives in a folder
+named by `kernel_hash`. A hash is over the syntax tree without comments and docstrings, so that mending a sentence
+does not cost a night of computing. A package's `__init__` only names things: it is followed to what it names, but
+not hashed, so that registering a new sampler does not rerun the others.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT.name
+
+
+def _file(module: str) -> Path | None:
+    """The source file of bayestopics.a.b, if there is such a module."""
+    path = ROOT.joinpath(*module.split(".")[1:])
+    if path.with_suffix(".py").is_file():
+        return path.with_suffix(".py")
+    return path / "__init__.py" if (path / "__init__.py").is_file() else None
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """The package's own modules that this one imports, at its top or inside functions."""
+    path = _file(module)
+    if path is None:
+        return frozenset()
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = resolve_name("." * node.level + (node.module or ""), package)
+            names.add(source)
+            names.update(f"{source}.{alias.name}" for alias in node.names)
+    return frozenset(name for name in names if name.split(".")[0] == PACKAGE and _file(name))
+
+
+def modules_used(*entry: str) -> list[str]:
+    """All package modules reached from these by imports, themselves included."""
+    seen: set[str] = set()
+    todo = list(entry)
+    while todo:
+        module = todo.pop()
+        if module in seen:
+            continue
+        if _file(module) is None:
+            raise ValueError(f"no module {module}")
+        seen.add(module)
+        todo += _imports(module)
+    return sorted(seen)
+
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@cache
+def _meaning(path: Path) -> bytes:
+    """The syntax tree of a file as text: comments, docstrings, blank lines and line breaks leave no trace in it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree).encode()
+
+
+def _hash_files(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        content = _meaning(path)
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def code_hash(*entry: str) -> str:
+    """A hash of the sources of these modules and of all package modules that they import."""
+    paths = [path for module in modules_used(*entry) if (path := _file(module))]
+    return _hash_files(path for path in paths if path.name != "__init__.py")
+
+
+def kernel_hash() -> str:
+    """A hash of every module that has compiled kernels, and of the one that says how they are compiled."""
+    marker = re.compile(r"^\s*from bayestopics\.base\.jit import", re.MULTILINE)
+    kernels = (p for p in ROOT.rglob("*.py") if marker.search(p.read_text(encoding="utf-8")))
+    return _hash_files({*kernels, ROOT / "base" / "jit.py"})

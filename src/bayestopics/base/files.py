@@ -1,0 +1,70 @@
+"""Files: whole or absent when written, one clear line when unreadable."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bayestopics.base.problems import InputError
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary path beside `target` (a file or a folder) that takes its name only if all went well."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    scratch.chmod(0o755)
+    temporary = scratch / target.name
+    try:
+        yield temporary
+        if temporary.is_dir() and target.is_dir():
+            os.replace(target, scratch / f"{target.name}.old")  # by a rename: a kill never leaves half of it
+        os.replace(temporary, target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file, unpacked where it is gzip; every fault is an InputError that names the file."""
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    if path.suffix != ".gz":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except EOFError:
+        raise InputError(f"{path}: truncated gzip file") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: not a valid gzip file ({error})") from None
+
+
+def decode(data: bytes, path: Path | str, encoding: str = "utf-8") -> str:
+    """Text from bytes; the line of the first undecodable byte is in the error."""
+    try:
+        known = codecs.lookup(encoding)
+        # a byte order mark is no letter
+        return data.decode("utf-8-sig" if known.name == "utf-8" else encoding)
+    except LookupError:
+        raise InputError(f"{path}: unknown encoding {encoding!r}") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}: line {line}: byte {data[error.start]:#04x} is not {error.encoding}") from None
+
+
+def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Lines without their ends (\\n or \\r\\n); an end at the end of the file starts no new line."""
+    lines = decode(read_bytes(path), path, encoding).replace("\r\n", "\n").split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines

@@ -1,0 +1,36 @@
+"""numba, with its cache on disk in a folder named by the kernels' sources.
+
+numba's cache does not notice when a kernel that another file inlines has changed; a folder a version does.
+`BAYESTOPICS_CACHE` moves the cache (default: ~/.cache/bayestopics).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+from bayestopics.base.code import kernel_hash
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+CACHE = Path(os.environ.get("BAYESTOPICS_CACHE") or Path.home() / ".cache" / "bayestopics")
+numba.config.CACHE_DIR = str(CACHE / f"kernels-{kernel_hash()}")  # type: ignore[attr-defined]
+
+
+def kernel(function: Kernel) -> Kernel:
+    """Compile without Python objects; keep the machine code for the next process."""
+    return cast(Kernel, numba.njit(cache=True, error_model="numpy")(function))
+
+
+def sum_kernel(function: Kernel) -> Kernel:
+    """The same, with sums in any order, so that the CPU adds several terms at once."""
+    return cast(Kernel, numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})(function))
+
+
+def parallel_kernel(function: Kernel) -> Kernel:
+    """The same, with `prange` loops run by several threads."""
+    return cast(Kernel, numba.njit(cache=True, error_model="numpy", parallel=True)(function))

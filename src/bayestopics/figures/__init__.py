@@ -1,1 +1,0 @@
-"""Figures: one module a study. They read run records, and nothing else."""

@@ -1,0 +1,90 @@
+"""Study `blocking`: does drawing all tokens of a (document, term) pair at once mix better? [Zhang & Sisson, section 4]
+
+One run is one chain of one sampler. Run number r of every sampler starts from the same random assignments and sees the
+same held-out words, so that samplers differ in nothing else. Three label-invariant statistics are followed: the log
+joint (the paper's (12) and a constant), the sum of squared topic shares, and the share of fixed pairs of tokens of a
+document that sit in one topic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayestopics.base.seeds import generator
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import autocorrelation_time
+from bayestopics.lda.state import Prior, State
+from bayestopics.predict.completion import Completion, split
+from bayestopics.runs.chain import Perplexity, run_chain
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+PAIRS = 20_000
+STATISTICS = ("log_joint", "squared_shares", "together")
+LAST = 10  # the last tenth of a chain stands for where it has come to
+
+
+@dataclass
+class Statistics:
+    """Perplexity, and the label-invariant statistics of the assignments."""
+
+    perplexity: Perplexity
+    pairs: np.ndarray  # 2 x PAIRS tokens
+
+    def observe(self, sweep: int, state: State) -> dict[str, float]:
+        shares = state.topic_total / state.topic_total.sum()
+        first, second = state.assignments[self.pairs]
+        row = {"squared_shares": float(np.sum(shares**2)), "together": float(np.mean(first == second))}
+        return row | self.perplexity.observe(sweep, state)
+
+
+def token_pairs(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:
+    """Pairs of tokens of one document, drawn at random."""
+    first = rng.integers(corpus.token_count, size=PAIRS)
+    offsets, document = corpus.document_offsets, corpus.documents[first]
+    second = rng.integers(offsets[document], offsets[document + 1])
+    return np.stack([first, second])
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    watch = Stopwatch()
+    params = task.params
+    shared = f"{task.study}/{task.corpus}"  # the sampler is left out of these keys
+    training, heldout = split(corpus, params["heldout_documents"], generator(task.seed, f"{shared}/split"))
+    pairs = token_pairs(training, generator(task.seed, f"{shared}/pairs"))
+    start_rng = generator(task.seed, f"{shared}/start/{params['run']}")
+    chain = run_chain(
+        training,
+        params["topics"],
+        Prior(params["alpha"], params["eta"]),
+        sampler=params["sampler"],
+        sweeps=params["sweeps"],
+        rng=task.generator(),
+        start=start_rng.integers(params["topics"], size=training.token_count),
+        observer=Statistics(Perplexity(Completion(heldout)), pairs),
+        checkpoint=checkpoint,
+        description=task.name,
+    )
+    trace = chain.trace()
+    sweeps = len(trace)
+    end, half = trace[sweeps - sweeps // LAST :], trace[sweeps // 2 :]
+    metrics: dict[str, float] = {
+        "log_joint": float(end["log_joint"].mean()),
+        "log_joint_spread": float(end["log_joint"].std()),
+        "perplexity": float(end["perplexity"].mean()),
+    }
+    metrics |= {f"autocorrelation_{name}": autocorrelation_time(half[name].to_numpy()) for name in STATISTICS}
+    seconds = float(np.sum(chain.seconds))
+    return Result(
+        task,
+        metrics,
+        tables={"trace": trace.drop(columns="log_transition"), "timing": chain.timing()},
+        volatile=watch.volatile(
+            seconds_a_sweep=float(np.median(chain.seconds)),
+            sampling_seconds=seconds,
+            tokens_per_second=training.token_count * sweeps / seconds,
+            resumed=chain.resumed,
+        ),
+    )

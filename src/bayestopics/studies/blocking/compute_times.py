@@ -1,0 +1,60 @@
+"""Study `blocking`, speed: seconds a sweep against the number of topics [Zhang & Sisson, figure 3].
+
+All samplers go on from the same state, which `sparse` has moved on from a random start, and take turns, so that a
+machine that slows down for a while slows all of them down. A record is one corpus; its table is volatile.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numba
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.base.processes import using_threads
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda import sampler
+from bayestopics.lda.state import Prior
+from bayestopics.runs.chain import warm
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+
+def compute(task: Task, corpus: Corpus) -> Result:
+    """`timing`: a row a sampler, number of topics, number of threads and round."""
+    watch = Stopwatch()
+    params = task.params
+    prior, rng = Prior(params["alpha"], params["eta"]), task.generator()
+    programs = [(name, 1) for name in params["samplers"]]
+    if "grouped" in params["samplers"]:
+        programs.append(("grouped", numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    for name in params["samplers"]:
+        warm(name)
+    rows = []
+    for topics in tqdm(params["topics"], desc=task.name, unit="T", disable=None):
+        settled = sampler("sparse").init(corpus, topics, prior, rng)
+        for _ in range(params["settling_sweeps"]):
+            sampler("sparse").sweep(settled, rng)
+        states = {program: settled.copy() for program in programs}
+        for number in range(-1, params["rounds"]):  # the first round is dropped
+            for name, threads in programs:
+                with using_threads(threads):
+                    start = time.perf_counter()
+                    sampler(name).sweep(states[name, threads], rng)
+                    seconds = time.perf_counter() - start
+                row = {"sampler": name, "topics": topics, "threads": threads, "round": number, "seconds": seconds}
+                rows.extend([row] if number >= 0 else [])
+        del states, settled
+    metrics: dict[str, float] = {
+        "documents": corpus.document_count,
+        "terms": corpus.term_count,
+        "tokens": corpus.token_count,
+    }
+    return Result(task, metrics, tables={"timing": pd.DataFrame(rows)}, volatile=watch.volatile())
+
+
+def seconds_a_sweep(record: Result) -> pd.DataFrame:
+    """Median over the rounds: a row a number of topics, a column a (sampler, threads)."""
+    table = record.tables["timing"]
+    return table.pivot_table(index="topics", columns=["sampler", "threads"], values="seconds", aggfunc=np.median)

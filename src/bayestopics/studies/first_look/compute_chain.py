@@ -1,0 +1,75 @@
+"""Study `first_look`: plain single-site Gibbs on a few corpora, end to end.
+
+One run is one chain: log joint and completion perplexity over the sweeps, and the topics of the last sweep.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayestopics.base.seeds import generator
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import effective_sample_size, mcse
+from bayestopics.lda.state import Prior
+from bayestopics.predict.completion import Completion, split
+from bayestopics.runs.chain import Perplexity, run_chain
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.topics_tables import topic_shares, topics_table
+
+FEW_EFFECTIVE_DRAWS = 20
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    watch = Stopwatch()
+    params = task.params
+    # the key leaves the chain out: all chains of a corpus see the same split
+    split_rng = generator(task.seed, f"{task.study}/{task.corpus}/split")
+    training, heldout = split(corpus, params["heldout_documents"], split_rng)
+    chain = run_chain(
+        training,
+        params["topics"],
+        Prior(params["alpha"], params["eta"]),
+        sampler=params["sampler"],
+        sweeps=params["sweeps"],
+        rng=task.generator(),
+        observer=Perplexity(Completion(heldout)),
+        checkpoint=checkpoint,
+        description=task.name,
+    )
+    trace = chain.trace()
+    kept = trace[len(trace) // 2 :]
+    log_joint = kept["log_joint"].to_numpy()
+    perplexity = kept["perplexity"].dropna().to_numpy()
+    metrics: dict[str, float] = {
+        "log_joint": float(log_joint.mean()),
+        "log_joint_error": float(mcse(log_joint)),
+        "log_joint_effective_draws": float(effective_sample_size(log_joint)),
+        "perplexity": float(perplexity.mean()),
+        "perplexity_last": float(perplexity[-1]),
+        "training_tokens": training.token_count,
+        "heldout_tokens": heldout.token_count,
+    }
+    warnings = []
+    if metrics["log_joint_effective_draws"] < FEW_EFFECTIVE_DRAWS:
+        warnings.append(
+            f"the second half of the chain is worth {metrics['log_joint_effective_draws']:.1f} independent draws "
+            "of the log joint: it still moves, and the standard error is too small"
+        )
+    seconds = float(np.sum(chain.seconds))
+    return Result(
+        task,
+        metrics,
+        warnings,
+        tables={
+            "trace": trace,
+            "timing": chain.timing(),
+            "topics": topics_table(training, chain.state.term_topic, params["eta"]),
+            "shares": topic_shares(chain.state.term_topic),
+        },
+        volatile=watch.volatile(
+            sampling_seconds=seconds,
+            tokens_per_second=training.token_count * len(chain.seconds) / seconds,
+            resumed=chain.resumed,
+        ),
+    )

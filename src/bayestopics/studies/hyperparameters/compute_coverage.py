@@ -1,0 +1,67 @@
+"""Study `hyperparameters`, coverage: how often does a 95 % Monte Carlo ellipse cover the top of m(h)?
+
+The top is that of a very long run. Ellipses are made from the batches of one chain, and from ten independent chains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.base.stages import Stages
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import best, best_of_chains
+from bayestopics.hyper.search import Runner, find
+from bayestopics.hyper.tempering import TemperedChain
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+TOGETHER = 10  # chains in an ellipse of theirs
+
+
+class Prefixed:
+    """The part of a checkpoint that belongs to one of two computations."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+        self.checkpoint, self.name = checkpoint, name
+
+    def load(self) -> Any | None:
+        return (self.checkpoint.load() or {}).get(self.name)
+
+    def due(self) -> bool:
+        return self.checkpoint.due()
+
+    def save(self, state: Any) -> None:
+        self.checkpoint.save({**(self.checkpoint.load() or {}), self.name: state})
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """`chains`: a row an ellipse."""
+    watch, params = Stopwatch(), task.params
+    seed = int(task.generator("truth").integers(2**31))
+    long = find(corpus, params["topics"], sweeps=params["long"], seed=seed, checkpoint=Prefixed(checkpoint, "truth"))
+    truth = np.array([long.best.alpha, long.best.eta])
+    grid, log_zeta = long.chains[0].grid, long.chains[0].log_zeta
+    runner = Runner(corpus, params["topics"], "single-site", "all", ())
+    stages = Stages(task.generator("chains"), Prefixed(checkpoint, "chains"))
+    numbers = tqdm(range(params["chains"]), desc=task.name, unit="chain", disable=None)
+    chains = [runner.fresh(grid, log_zeta, params["burn_in"], params["sweeps"], stages) for _ in numbers]
+    rows = [_row("batches", number, [chain], truth) for number, chain in enumerate(chains)]
+    groups = [chains[first : first + TOGETHER] for first in range(0, len(chains) - TOGETHER + 1, TOGETHER)]
+    rows += [_row("chains", number, group, truth) for number, group in enumerate(groups)]
+    table = pd.DataFrame(rows)
+    shares = table.groupby("kind")["covers"].mean()
+    metrics = {f"coverage_{kind}": float(share) for kind, share in shares.items()}
+    metrics |= {"truth_alpha": float(truth[0]), "truth_eta": float(truth[1])}
+    return Result(task, metrics, long.warnings, tables={"chains": table}, volatile=watch.volatile())
+
+
+def _row(kind: str, number: int, chains: list[TemperedChain], truth: np.ndarray) -> dict[str, Any]:
+    found = best(chains[0]) if kind == "batches" else best_of_chains(chains)
+    covers = found.ellipse is not None and found.ellipse.covers(truth)
+    correlation = found.batch_correlation if kind == "batches" else np.nan
+    h = {"alpha": found.alpha, "eta": found.eta}
+    return {"kind": kind, "number": number, **h, "covers": covers, "batch_correlation": correlation}

@@ -1,0 +1,103 @@
+"""Study `hyperparameters`, the rivals of tempering: Gibbs-EM and variational EM from several starts
+[George & Doss, figure 8, tables 1 and 4]."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.gibbs_em import gibbs_em
+from bayestopics.hyper.variational_em import variational_em
+from bayestopics.lda.state import Prior
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+STARTS = (0.05, 5.0)  # alpha and eta of a start lie between these, evenly in their logs
+AVERAGED = 0.4  # the share of the steps of Gibbs-EM, at the end, whose noise is averaged
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """`ends`: a row a method and start, with the last h and the mean of the last steps; `path`; `timing`, CPU
+    seconds: those of tempering are too, and on a busy machine the others say how busy it was."""
+    watch, methods = Stopwatch(), task.params["methods"]
+    jobs = [(method, start) for method in methods for start in range(task.params["starts"])]
+    done: list[dict[str, Any]] = checkpoint.load() or []
+    warm()
+    for method, start in tqdm(jobs[len(done) :], desc=task.name, unit="run", disable=None):
+        first = starting_point(task.generator(f"start {start}"))
+        rng, begin = task.generator(f"{method} {start}"), time.process_time()
+        path, converged, warnings = _fit(corpus, task.params["topics"], method, methods[method], first, rng)
+        seconds = time.process_time() - begin
+        done.append(
+            {"method": method, "start": start, "path": path, "converged": converged, "warnings": warnings}
+            | {"seconds": seconds}
+        )
+        if checkpoint.due():
+            checkpoint.save(done)
+    ends = pd.DataFrame([_end(job) for job in done])
+    tables = {"ends": ends, "path": pd.concat([_path(job) for job in done], ignore_index=True)}
+    tables["timing"] = pd.DataFrame([{key: job[key] for key in ("method", "start", "seconds")} for job in done])
+    spread = np.log(ends.groupby("method")[["alpha", "eta"]].agg(["min", "max"]))
+    metrics = {f"spread_{method}": _spread(spread.loc[method]) for method in methods}
+    warnings = sorted({f"{job['method']}: {warning}" for job in done for warning in job["warnings"]})
+    return Result(task, metrics, warnings, tables=tables, volatile=watch.volatile())
+
+
+def warm() -> None:
+    """Kernels are compiled, or taken from the cache, before seconds are counted."""
+    tokens = np.array([0, 1])
+    two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
+    gibbs_em(two, 2, sweeps=1, burn_in=0, steps=1, rng=np.random.default_rng(0))
+    variational_em(two, 2, steps=1, rng=np.random.default_rng(0))
+
+
+def starting_point(rng: np.random.Generator) -> Prior:
+    low, high = np.log(STARTS)
+    alpha, eta = np.exp(rng.uniform(low, high, 2)).tolist()
+    return Prior(alpha, eta)
+
+
+def _fit(
+    corpus: Corpus, topics: int, method: str, work: dict[str, Any], start: Prior, rng: np.random.Generator
+) -> tuple[np.ndarray, bool, list[str]]:
+    if method == "variational-em":
+        found = variational_em(corpus, topics, rng=rng, start=start, **work)
+        return found.path, found.converged, found.warnings
+    kinds = {"gibbs-em": {}, "gibbs-em-minka": {"update": "minka"}, "gibbs-em-doubling": {"lengths": "doubling"}}
+    em = gibbs_em(corpus, topics, rng=rng, start=start, **work, **kinds[method])  # type: ignore[arg-type]
+    return em.path, em.converged, em.warnings
+
+
+def _end(job: dict[str, Any]) -> dict[str, Any]:
+    path = job["path"]
+    averaged = np.exp(np.log(path[-max(1, int(AVERAGED * (len(path) - 1))) :]).mean(axis=0))
+    if job["method"] == "variational-em":  # has no noise
+        averaged = path[-1]
+    return {
+        "method": job["method"],
+        "start": job["start"],
+        "start_alpha": path[0, 0],
+        "start_eta": path[0, 1],
+        "alpha": path[-1, 0],
+        "eta": path[-1, 1],
+        "averaged_alpha": averaged[0],
+        "averaged_eta": averaged[1],
+        "converged": job["converged"],
+        "warning": "; ".join(job["warnings"]),
+    }
+
+
+def _path(job: dict[str, Any]) -> pd.DataFrame:
+    path = job["path"]
+    keys = {"method": job["method"], "start": job["start"], "step": np.arange(len(path))}
+    return pd.DataFrame({**keys, "alpha": path[:, 0], "eta": path[:, 1]})
+
+
+def _spread(ends: pd.Series) -> float:
+    """The largest log ratio of two ends."""
+    return float(max(ends[name, "max"] - ends[name, "min"] for name in ("alpha", "eta")))

@@ -1,0 +1,61 @@
+"""Study `hyperparameters`, leave-one-out score S(h) of each way to choose h on one corpus [George & Doss, table 3]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.ad_hoc import CHOICES, ad_hoc
+from bayestopics.lda.state import Prior
+from bayestopics.predict.leave_one_out import score
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+ESTIMATED = ("gibbs-em", "variational-em")
+WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
+    """`before` are the records of tempering and of its rivals on the same corpus. The documents that are left out are
+    the same for every choice. Tables: `scores`, a row a choice; `documents`, a row a choice and document."""
+    watch, params = Stopwatch(), task.params
+    seed = int(task.generator().integers(2**31))
+    made = checkpoint.load() or {}
+    chosen = choices(before, params["topics"])
+    for choice, prior in tqdm(chosen.items(), desc=task.name, unit="choice", disable=None):
+        if choice not in made:
+            made[choice] = score(corpus, params["topics"], prior, seed=seed, **{key: params[key] for key in WORK})
+            checkpoint.save(made)
+    rows = [
+        {"choice": choice, "alpha": chosen[choice].alpha, "eta": chosen[choice].eta}
+        | {key: getattr(one, key) for key in ("log_score", "standard_error", "sampling_error")}
+        | {"documents": len(one.documents)}
+        for choice, one in made.items()
+    ]
+    documents = [
+        {"choice": choice, "document": row.document, "log_likelihood": row.log_likelihood}
+        for choice, one in made.items()
+        for row in one.documents
+    ]
+    return Result(
+        task,
+        {choice: one.log_score for choice, one in made.items()},
+        [f"{choice}: {warning}" for choice, one in made.items() for warning in one.warnings],
+        tables={"scores": pd.DataFrame(rows), "documents": pd.DataFrame(documents)},
+        volatile=watch.volatile(),
+    )
+
+
+def choices(before: Sequence[Result], topics: int) -> dict[str, Prior]:
+    """Of the estimates with several starts, the first is taken: a user has no way to know which is best."""
+    by_kind = {record.task.params["kind"]: record for record in before}
+    found = by_kind["surface"].metrics
+    chosen = {"tempering": Prior(found["alpha"], found["eta"])}
+    ends = by_kind["rivals"].tables["ends"]
+    for method in ESTIMATED:
+        first = ends[(ends["method"] == method) & (ends["start"] == 0)].iloc[0]
+        chosen[method] = Prior(float(first["alpha"]), float(first["eta"]))
+    return chosen | {name: ad_hoc(name, topics) for name in CHOICES}

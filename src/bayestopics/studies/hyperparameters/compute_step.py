@@ -1,0 +1,40 @@
+"""Study `hyperparameters`, one step of the iterative grid, after those before [George & Doss, figures 2 and 3]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from bayestopics.base.seeds import generator
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.iterative_grid import Step, one_step, settled
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.studies.hyperparameters.compute_surface import surface_table
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
+    """`before` is the record of the step before this one, if it is not the first; `steps` has all so far.
+
+    Steps go on after the grid has settled, so that one sees that it has.
+    """
+    watch, params = Stopwatch(), task.params
+    steps = _steps(before[-1].tables["steps"]) if before else []
+    shape = (params["shape"][0], params["shape"][1])
+    seed = int(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid").integers(2**31))  # of all steps
+    step, chain = one_step(corpus, params["topics"], steps, shape=shape, sweeps=params["sweeps"], seed=seed)
+    steps.append(step)
+    table = pd.DataFrame([one.row() for one in steps])
+    metrics = {
+        "alpha": step.alpha,
+        "eta": step.eta,
+        "documents": step.documents,
+        "settled": float(settled(steps, shape)),
+    }
+    tables = {"steps": table, "surface": surface_table(chain, params["fine"])}
+    return Result(task, metrics, tables=tables, volatile=watch.volatile())
+
+
+def _steps(table: pd.DataFrame) -> list[Step]:
+    return [Step(**row) for row in table.to_dict("records")]

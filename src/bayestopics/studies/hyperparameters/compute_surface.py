@@ -1,0 +1,182 @@
+"""Study `hyperparameters`, tempering: the surface of m(h) on one corpus, the best h, and functionals of the topics
+[George & Doss, figures 4 to 8]."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
+from bayestopics.hyper.estimates import Terms, bands, expectation, surface
+from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.sides import of_assignments, of_parameters
+from bayestopics.hyper.tempering import WITH_PARAMETERS, Functional, TemperedChain
+from bayestopics.lda.parameters import Parameters
+from bayestopics.lda.state import State
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+CLOSE = 0.07  # documents with nearly the same topics [figure 4]
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """`surface`: log M-hat and its errors on a fine grid; `ellipses`; `chains`: the best h of each independent chain;
+    `functional`: I-hat with its bands, and I-tilde."""
+    watch, params = Stopwatch(), task.params
+    functionals = tuple(FUNCTIONALS.values()) if params["functionals"] else ()
+    found = find(
+        corpus,
+        params["topics"],
+        sweeps=params["sweeps"],
+        chains=params["chains"],
+        seed=int(task.generator().integers(2**31)),
+        sampler=params["sampler"],
+        moves=params["moves"],
+        functionals=functionals,
+        fixed=_fixed(params.get("grid")),
+        checkpoint=checkpoint,
+    )
+    seconds = watch.volatile()
+    chain = found.chains[0]
+    together = best_of_chains(found.chains) if len(found.chains) >= FEWEST else None
+    tables = {
+        "surface": surface_table(chain, params["fine"]),
+        "ellipses": _ellipses(found.best, together),
+        "chains": _argmaxes(found.chains),
+        "trace": _trace(chain, params["sampler"]),
+    }
+    if functionals:
+        tables["functional"] = _functional(chain, params["fine"])
+    arrays = {"log_zeta": chain.log_zeta, "of_alpha": chain.of_alpha, "of_eta": chain.of_eta}
+    arrays |= {"alphas": np.array(chain.grid.alphas), "etas": np.array(chain.grid.etas)}
+    return Result(task, _metrics(found, together), found.warnings, tables=tables, arrays=arrays, volatile=seconds)
+
+
+def chain_of(record: Result, corpus: Corpus) -> TemperedChain:
+    """The first chain of a record, for estimates at any h within its grid."""
+    arrays, trace, params = record.arrays, record.tables["trace"], record.task.params
+    grid = Grid(tuple(arrays["alphas"].tolist()), tuple(arrays["etas"].tolist()))
+    if params["sampler"] in WITH_PARAMETERS:
+        sides = of_parameters(corpus, params["topics"])
+    else:
+        sides = of_assignments(corpus, params["topics"], *grid.ends)
+    values = trace[[name for name in FUNCTIONALS if name in trace]].to_numpy()
+    rows = arrays["log_zeta"], trace["index"].to_numpy(), arrays["of_alpha"], arrays["of_eta"]
+    return TemperedChain(grid, sides.alpha, sides.eta, *rows, values, None, grid.ends)
+
+
+def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
+    """A grid of evenly spaced values, as the paper's."""
+    if grid is None:
+        return None
+    sides = [np.linspace(low, high, int(count)).tolist() for low, high, count in (grid["alpha"], grid["eta"])]
+    return Grid(tuple(sides[0]), tuple(sides[1]))
+
+
+def _metrics(found: Found, together: Best | None) -> dict[str, float]:
+    """The best h is that of the chains together, where there are enough; the rest is of the first one."""
+    one, chain = found.best, found.chains[0]
+    h = together or one
+    return {
+        "alpha": h.alpha,
+        "eta": h.eta,
+        "on_edge": float(h.on_edge),
+        "batches_on_edge": one.batches_on_edge,
+        "batch_correlation": one.batch_correlation,
+        "occupancy_min": float(chain.occupancy.min()),
+        "occupancy_max": float(chain.occupancy.max()),
+        "uniformity": chain.uniformity,
+        "round_trips": chain.round_trips,
+        "moved": chain.moved,
+        "tuning_rounds": found.tuning_rounds,
+    }
+
+
+def surface_table(chain: TemperedChain, fine: int) -> pd.DataFrame:
+    """On a grid of `fine` x `fine` evenly spaced points between the ends."""
+    alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
+    log_m, error = surface(chain, alphas, etas)
+    overlapping = surface(chain, alphas, etas, method="overlapping")[1]
+    points = np.array([(alpha, eta) for alpha in alphas for eta in etas])
+    columns = {"log_m": log_m.ravel(), "error": error.ravel(), "error_overlapping": overlapping.ravel()}
+    return pd.DataFrame({"alpha": points[:, 0], "eta": points[:, 1], **columns})
+
+
+def _ellipses(first: Best, together: Best | None) -> pd.DataFrame:
+    """Of the logs of h. `chains` is there if there are enough of them."""
+    known = {"ellipse": first.ellipse, "region": first.region, "chains": together.ellipse if together else None}
+    rows = [
+        {
+            "name": name,
+            "center_alpha": one.center[0],
+            "center_eta": one.center[1],
+            "log_variance_alpha": one.log_covariance[0][0],
+            "log_covariance": one.log_covariance[0][1],
+            "log_variance_eta": one.log_covariance[1][1],
+            "radius_squared": one.radius_squared,
+            "level": one.level,
+        }
+        for name, one in known.items()
+        if one is not None
+    ]
+    columns = ["name", "center_alpha", "center_eta", "log_variance_alpha", "log_covariance", "log_variance_eta"]
+    return pd.DataFrame(rows, columns=[*columns, "radius_squared", "level"])
+
+
+def _argmaxes(chains: list[TemperedChain]) -> pd.DataFrame:
+    tops = np.array([maximise(Terms.of(chain))[0] for chain in chains])
+    return pd.DataFrame({"chain": np.arange(len(chains)), "alpha": tops[:, 0], "eta": tops[:, 1]})
+
+
+def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
+    """Where the chain was; with the samplers of the paper also A and B, which are all that any estimate needs."""
+    points = chain.grid.points[chain.index]
+    columns = {"sweep": np.arange(len(chain)), "index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
+    if sampler in WITH_PARAMETERS:
+        columns |= {"a": chain.of_alpha[:, 0], "b": chain.of_eta[:, 0]}
+    names = list(FUNCTIONALS)[: chain.functionals.shape[1]]
+    return pd.DataFrame({**columns, **dict(zip(names, chain.functionals.T, strict=True))})
+
+
+# -- functionals ---------------------------------------------------------------------------------------
+
+
+def documents_are_close(parameters: Parameters, state: State) -> float:
+    """Whether theta of documents 7 and 8, counted from one, differ by at most .07."""
+    theta = np.exp(parameters.log_theta[6:8])
+    return float(np.linalg.norm(theta[0] - theta[1]) <= CLOSE)
+
+
+def first_topics_apart(parameters: Parameters, state: State) -> float:
+    """The distance of beta of topics 1 and 2: it has no meaning of its own where labels switch."""
+    beta = np.exp(parameters.log_beta[:, :2])
+    return float(np.linalg.norm(beta[:, 0] - beta[:, 1]))
+
+
+def topics_apart(parameters: Parameters, state: State) -> float:
+    """The mean distance over all pairs of topics."""
+    beta = np.exp(parameters.log_beta)
+    pairs = combinations(range(beta.shape[1]), 2)
+    return float(np.mean([np.linalg.norm(beta[:, s] - beta[:, t]) for s, t in pairs]))
+
+
+FUNCTIONALS: dict[str, Functional] = {
+    "theta 7 and 8 within .07": documents_are_close,
+    "beta 1 and 2 distance": first_topics_apart,
+    "beta distance over all pairs": topics_apart,
+}
+
+
+def _functional(chain: TemperedChain, fine: int) -> pd.DataFrame:
+    alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
+    points = np.array([(alpha, eta) for alpha in alphas for eta in etas])
+    parts = []
+    for number, name in enumerate(FUNCTIONALS):
+        lower, hat, upper = bands(chain, points, number)
+        columns = {"hat": hat, "lower": lower, "upper": upper, "tilde": expectation(chain, points, number, "tilde")}
+        parts.append(pd.DataFrame({"name": name, "alpha": points[:, 0], "eta": points[:, 1], **columns}))
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,33 @@
+"""Study `number_of_topics`, how far topics are apart: L1 distances between the topics of a draw [Chen & Doss 5.3]."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.spatial.distance import pdist
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors import mcse
+from bayestopics.lda import sampler
+from bayestopics.lda.parameters import draw_parameters
+from bayestopics.lda.state import Prior
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """The mean over all pairs of topics, which does not know their labels, of draws of beta along one chain."""
+    watch, params, rng = Stopwatch(), task.params, task.generator()
+    module = sampler(params["sampler"])
+    state = module.init(corpus, params["topics"], Prior(params["alpha"], params["eta"]), rng)
+    means = []
+    for sweep in tqdm(range(params["burn_in"] + params["sweeps"]), desc=task.name, unit="sweep", disable=None):
+        module.sweep(state, rng)
+        if sweep >= params["burn_in"]:
+            beta = np.exp(draw_parameters(state, rng).log_beta)
+            means.append(float(pdist(beta.T, "cityblock").mean()))
+    distances = np.array(means)
+    metrics = {"distance": float(distances.mean()), "distance_error": float(mcse(distances))}
+    trace = pd.DataFrame({"sweep": np.arange(len(distances)), "distance": distances})
+    return Result(task, metrics, tables={"trace": trace}, volatile=watch.volatile())

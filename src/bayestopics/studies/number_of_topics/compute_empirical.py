@@ -1,0 +1,24 @@
+"""Study `number_of_topics`, PMMH at the empirical Bayes h: (alpha, eta) is estimated [Chen & Doss 5.2]."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.compute import hyper
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Task
+from bayestopics.studies.number_of_topics import compute_pmmh as topics_pmmh
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """h by serial tempering with `topics` topics, then one chain over T as `topics_pmmh`. A resumed run estimates h
+    again, to the same bits; that is a small part of it."""
+    params = task.params
+    seed = int(task.generator("hyper").integers(2**31))
+    found = hyper(corpus, params["topics"], sweeps=params["sweeps"], seed=seed, chains=1)
+    h = {"alpha": found["alpha"], "eta": found["eta"]}
+    at_h = dataclasses.replace(task, params={**params, **h})
+    record = topics_pmmh.compute(at_h, corpus, checkpoint)
+    doubts = [f"h: {warning}" for warning in found["warnings"]]
+    return dataclasses.replace(record, task=task, metrics=record.metrics | h, warnings=record.warnings + doubts)

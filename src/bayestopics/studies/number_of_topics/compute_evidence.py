@@ -1,0 +1,53 @@
+"""Study `number_of_topics`, evidence: log m(T) of one corpus by one method, for several T."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.compute import evidence, summary
+from bayestopics.lda.state import Prior
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.evidence_record import evidence_record
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
+    """The tables of `evidence_record`, and `size`, one row: documents and terms. A harmonic mean is read from the
+    `other` one, if that record is there `before`."""
+    watch = Stopwatch()
+    params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
+    if before:
+        logs, seconds = (by_topics(before[0].tables[name], params["topics"]) for name in ("other", "timing"))
+        found = summary(params["method"], prior, params["topics"], logs, seconds)
+    else:
+        found = evidence(
+            corpus,
+            params["topics"],
+            prior,
+            method=params["method"],
+            path=params.get("path", "reference"),
+            **{key: params[key] for key in ("sweeps", "passes", "repeats") if key in params},
+            seed=int(task.generator().integers(2**31)),
+            workers=numba.get_num_threads(),
+            checkpoint=checkpoint,
+        )
+    record = evidence_record(task, found, **watch.volatile())
+    record.tables["size"] = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
+    return record
+
+
+def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:
+    """From a row a T and repeat: a list a T, of its repeats."""
+    return table.set_index(["topics", "repeat"]).squeeze(axis=1).unstack().loc[topics].to_numpy().tolist()
+
+
+def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
+    """The normalised direct estimator [Chen & Doss 4.11], uniform prior: a row a repeat, a column a T."""
+    logs = estimates.pivot(index="repeat", columns="topics", values="log_estimate")
+    weights = np.exp(logs.sub(logs.max(axis=1), axis=0))
+    return weights.div(weights.sum(axis=1), axis=0)

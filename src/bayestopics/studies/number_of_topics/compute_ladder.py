@@ -1,0 +1,105 @@
+"""Study `number_of_topics`, the yardstick: how long must a ladder be, and do bounds from both sides meet?
+
+Corpora are simulated, so that the z that generated them is an exact draw of the posterior: annealing backward from it
+gives log m(T) from above, annealing forward from below. Each corpus is new, because runs from one z share their start.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.evidence import annealing, reference
+from bayestopics.evidence.compute import ESTIMATORS, warm
+from bayestopics.lda.state import Prior, from_assignments
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+BACKWARD = ("reference", "ais")
+LAW = ("documents", "length", "terms", "topics", "alpha", "eta")
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """`corpus` names the law; the corpora are further draws of it. `estimates`: a row a corpus, path, number of steps,
+    direction and repeat; all at the true T and prior."""
+    watch, params = Stopwatch(), task.params
+    law = {key: params["law"][key] for key in LAW}
+    jobs = [
+        (number, path, steps, direction, repeat)
+        for number in range(params["corpora"])
+        for path, lengths in params["steps"].items()
+        for steps in lengths
+        for direction in (("forward", "backward") if path in BACKWARD else ("forward",))
+        for repeat in range(params["repeats"] if direction == "forward" else 1)
+    ]
+    rows: list[dict[str, Any]] = checkpoint.load() or []
+    for job in tqdm(jobs[len(rows) :], desc=task.name, unit="estimate", disable=None):
+        number, path, steps, direction, repeat = job
+        simulated = simulate_lda(**law, rng=task.generator(f"corpus {number}"))
+        warm(path)
+        rng, start = task.generator(str(job)), time.process_time()
+        value = _estimate(simulated.corpus, simulated.truth["assignments"], law, path, steps, direction, rng)
+        seconds = time.process_time() - start
+        keys = {"corpus": number, "path": path, "steps": steps, "direction": direction, "repeat": repeat}
+        rows.append(keys | {"log_estimate": value, "seconds": seconds})
+        if checkpoint.due():
+            checkpoint.save(rows)
+    table = pd.DataFrame(rows)
+    longest = table[(table["path"] == "reference") & (table["steps"] == max(params["steps"]["reference"]))]
+    ends = longest.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
+    metrics = {"gap": float((ends["backward"] - ends["forward"]).mean())}
+    timing = table.drop(columns="log_estimate")
+    return Result(
+        task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing}, volatile=watch.volatile()
+    )
+
+
+def _estimate(
+    corpus: Corpus,
+    truth: np.ndarray,
+    law: dict[str, Any],
+    path: str,
+    steps: int,
+    direction: str,
+    rng: np.random.Generator,
+) -> float:
+    topics, prior = law["topics"], Prior(law["alpha"], law["eta"])
+    if direction == "forward":
+        return ESTIMATORS[path](corpus, topics, prior, steps, rng)
+    if path == "reference":
+        return reference.estimate_backward(corpus, topics, prior, truth, steps, rng)
+    ladder = annealing.ladder_from(*annealing.pilot(corpus, topics, prior, rng), steps)
+    return annealing.anneal_backward(from_assignments(corpus, topics, prior, truth), ladder, rng)
+
+
+def spread(log_estimates: pd.Series) -> float:
+    """Their standard deviation; infinite if one came to nothing."""
+    return float(log_estimates.std()) if np.isfinite(log_estimates).all() else math.inf
+
+
+def scatter(record: Result) -> pd.DataFrame:
+    """A row a path and number of steps: standard deviation of log-estimates of one corpus, seconds, and the gap between
+    the bounds."""
+    table = record.tables["estimates"].merge(record.tables["timing"])
+    rows = []
+    for (path, steps), part in table.groupby(["path", "steps"], sort=False):
+        forward = part[part["direction"] == "forward"]
+        ends = part.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
+        deviations = forward.groupby("corpus")["log_estimate"].agg(spread)
+        row = {
+            "law": record.task.corpus,
+            "tokens": record.task.params["law"]["documents"] * record.task.params["law"]["length"],
+        }
+        row |= {"path": path, "steps": steps, "scatter": float(np.sqrt((deviations**2).mean()))}
+        row |= {"seconds": float(forward["seconds"].mean())}
+        if "backward" in ends:
+            row["gap"] = float((ends["backward"] - ends["forward"]).mean())
+        rows.append(row)
+    return pd.DataFrame(rows)

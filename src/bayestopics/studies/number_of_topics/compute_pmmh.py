@@ -1,0 +1,79 @@
+"""Study `number_of_topics`, PMMH: one chain over T from one start [Chen & Doss, figures 1 and 3, table 2]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.pmmh import given_by, pmmh
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.state import Prior
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
+    return walk(task, corpus, checkpoint, TopicPrior(task.params["least"], task.params["most"]), *before)
+
+
+def walk(
+    task: Task, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior, longer: Result | None = None
+) -> Result:
+    """The first half of the chain is its burn-in; the trace has all of it, and running means are of all of it. What was
+    proposed stands in a table of its own, which nothing compresses.
+
+    `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here:
+    where it has been, none need be made.
+    """
+    watch = Stopwatch()
+    params = task.params
+    burn_in = params["iterations"] // 2
+    given = given_by(longer.tables["proposals"], params["start"], params["inner"]) if longer else None
+    found = pmmh(
+        corpus,
+        Prior(params["alpha"], params["eta"]),
+        topics=topics,
+        starts=[params["start"]],
+        inner=params["inner"],
+        iterations=params["iterations"] - burn_in,
+        burn_in=burn_in,
+        seed=int((longer.task if longer else task).generator().integers(2**31)),
+        sampler=params["sampler"],
+        shorter=params.get("shorter", ()),
+        given=given,
+        checkpoint=checkpoint,
+    )
+    trace = found.trace[["step", "topics", "log_estimate", "accepted"]]
+    metrics = {
+        "mode": found.mode,
+        "probability_of_mode": found.posterior[found.mode],
+        "last_topics": int(trace["topics"].iloc[-1]),
+        "running_mean": float(trace["topics"].mean()),
+        "acceptance_rate": found.acceptance_rate,
+        "longest_stay": found.longest_stay,
+        "log_estimate_sd": found.log_estimate_sd,
+        "largest_log_estimate": float(trace["log_estimate"].max()),
+    }
+    shares = pd.DataFrame(sorted(found.posterior.items()), columns=["topics", "probability"])
+    return Result(
+        task,
+        metrics,
+        found.warnings,
+        tables={"trace": trace, "posterior": shares, "proposals": found.trace.filter(like="proposed")},
+        arrays={"fresh_log_estimates": found.fresh_log_estimates},
+        volatile=watch.volatile(**found.volatile),
+    )
+
+
+def running_mean(trace: pd.DataFrame) -> np.ndarray:
+    """Of T, over all steps so far."""
+    return trace["topics"].expanding().mean().to_numpy()
+
+
+def first_step(trace: pd.DataFrame, topics: float, within: float = 0.0) -> int | None:
+    """The first step at which T is at `topics`, or as near as `within`; None if it never is."""
+    there = np.abs(trace["topics"].to_numpy() - topics) <= within
+    return int(np.argmax(there)) + 1 if there.any() else None

@@ -1,0 +1,235 @@
+"""Study `routes`: the number of topics of one corpus by every route that the project has, side by side.
+
+They do not estimate the same thing: `ESTIMATES` says what each does. The LDA routes share alpha and eta, the HDP routes
+gamma, a and the same eta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.registry import Registry
+from bayestopics.evidence.compute import evidence
+from bayestopics.evidence.pmmh import pmmh
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.state import Prior
+from bayestopics.nonparametric.compute import LARGE, HdpSettings, learn, sample
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.studies.number_of_topics import compute_score as topics_score
+
+ESTIMATES = {
+    "annealed evidence": "posterior of T: LDA with this alpha, eta",
+    "PMMH": "the same posterior, by noisy chains",
+    "leave-one-out score": "the T that best predicts a left-out document",
+    "HDP Gibbs": "posterior of K, topics in use: HDP with this gamma, a, eta",
+    "HDP split-merge": "the same posterior, by chains with larger moves",
+    "truncation-free": "topics in use at a variational optimum, one a seed",
+}
+EVIDENCE, PMMH, SCORE, GIBBS, SPLIT_MERGE, FREE = ESTIMATES
+LIKELY = 3.0  # nats: T's with a twentieth of the best one's posterior probability, or more
+MOVES = 10  # of split-merge after a sweep: with 20 topics they cost about as much as it
+Part = tuple[str, Callable[[Task, Corpus, Any], "Found"]]
+
+
+@dataclass
+class Found:
+    """What a part of a route gives. `rows`: T or K, its weight, and where it has one its error and its chain."""
+
+    rows: list[dict[str, float]]
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass
+class PartCheckpoint:
+    """The checkpoint of one part, inside that of the run: what the parts before it gave is saved with it."""
+
+    whole: Checkpoint
+    done: dict[str, Found]
+    saved: Any | None
+
+    def load(self) -> Any | None:
+        return self.saved
+
+    def due(self) -> bool:
+        return self.whole.due()
+
+    def save(self, state: Any) -> None:
+        self.whole.save((self.done, state))
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """Tables: `answers`, a row a route; `details`, what these come from."""
+    watch = Stopwatch()
+    before: tuple[dict[str, Found], Any] = checkpoint.load() or ({}, None)
+    done, saved = before
+    for name, job in parts(task):
+        if name not in done:
+            part = replace(task, name=f"{task.name}/{name}")
+            done[name] = job(part, corpus, PartCheckpoint(checkpoint, done, saved))
+            saved = None
+            checkpoint.save((done, saved))
+    details = pd.DataFrame([{"route": _route(name), **row} for name, found in done.items() for row in found.rows])
+    answers = answers_of(details)
+    metrics = {f"{row.route}: {name}": getattr(row, name) for row in answers.itertuples() for name in ("low", "high")}
+    metrics |= {row.route: row.topics for row in answers.itertuples()} | {"true_topics": true_topics(task, corpus)}
+    doubts = [f"{_route(name)}: {text}" for name, found in done.items() for text in found.warnings]
+    tables = {"answers": answers, "details": details}
+    return Result(task, metrics, list(dict.fromkeys(doubts)), tables=tables, volatile=watch.volatile())
+
+
+def _route(part: str) -> str:
+    return part.partition("/")[0]
+
+
+def true_topics(task: Task, corpus: Corpus) -> float:
+    """That generated the corpus; nan for a real one."""
+    registry = Registry()
+    if not registry[task.params["corpus"]].generator:
+        return float("nan")
+    return len(registry.simulate(task.params["corpus"]).truth["beta"])
+
+
+# -- the routes ----------------------------------------------------------------------------------------
+
+
+def parts(task: Task) -> Iterable[Part]:
+    """Their names are the route's, with a number where it has several chains."""
+    yield EVIDENCE, by_evidence
+    yield PMMH, by_pmmh
+    yield SCORE, by_score
+    for route, method in ((GIBBS, "gibbs"), (SPLIT_MERGE, "split-merge")):
+        for number in range(task.params["hdp"]["chains"]):
+            yield f"{route}/{number}", _hdp(method, number)
+    for number in range(task.params["streams"]["seeds"]):
+        yield f"{FREE}/{number}", _hdp("truncation-free", number)
+
+
+def _prior(task: Task) -> Prior:
+    return Prior(task.params["alpha"], task.params["eta"])
+
+
+def by_evidence(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+    work, seed = dict(task.params["evidence"]), int(task.generator().integers(2**31))
+    found = evidence(corpus, work.pop("topics"), _prior(task), **work, seed=seed, checkpoint=checkpoint)
+    names = {"topics": "topics", "weight": "log_evidence", "error": "standard_error"}
+    columns = {name: [np.nan if value is None else value for value in found[key]] for name, key in names.items()}
+    return Found(pd.DataFrame(columns).to_dict("records"), found["warnings"])
+
+
+def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+    work = task.params["pmmh"]
+    burn_in = work["iterations"] // 2
+    found = pmmh(
+        corpus,
+        _prior(task),
+        topics=TopicPrior(2, work["most"]),
+        starts=work["starts"],
+        inner=work["inner"],
+        iterations=work["iterations"] - burn_in,
+        burn_in=burn_in,
+        seed=int(task.generator().integers(2**31)),
+        sampler="sparse",
+        checkpoint=checkpoint,
+    )
+    rows = []
+    for chain, trace in found.trace.groupby("chain"):
+        rows += _shares(trace["topics"].to_numpy()[burn_in:], int(chain))
+    return Found(rows, found.warnings)
+
+
+def by_score(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+    """`weight` is the mean over documents of log L(d) less that of the best T, `error` that of the mean difference."""
+    work = {"alpha": task.params["alpha"], "eta": task.params["eta"], "sampler": "single-site", **task.params["score"]}
+    found = topics_score.compute(replace(task, params=work), corpus, checkpoint)
+    by_topics = found.tables["documents"].pivot(index="document", columns="topics", values="log_likelihood")
+    lead = by_topics.sub(by_topics[by_topics.mean().idxmax()], axis=0)
+    errors = lead.std(ddof=1) / np.sqrt(len(lead))
+    rows = [{"topics": int(t), "weight": float(lead[t].mean()), "error": float(errors[t])} for t in lead]
+    return Found(rows, found.warnings)
+
+
+def _hdp(method: str, number: int) -> Callable[[Task, Corpus, Any], Found]:
+    def by_hdp(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+        params = task.params
+        sizes = {"sweeps": params["hdp"]["sweeps"], "burn_in": params["hdp"]["burn_in"]}
+        if method == "truncation-free":
+            sizes = {"sweeps": params["streams"]["passes"], "batch_size": params["streams"]["batch"]}
+        prior = {key: params[key] for key in ("eta", "gamma", "concentration")}
+        settings = HdpSettings(method=method, moves=MOVES if method == "split-merge" else None, **prior, **sizes)
+        if settings.sampled:
+            rows = pd.DataFrame(
+                sample(corpus, settings, number, task.generator, checkpoint, None).rows[settings.burn_in :]
+            )
+            return Found(_shares(rows["topics"].to_numpy(), number, rows["large_topics"].to_numpy()))
+        ended = learn(corpus, settings, number, task.generator, checkpoint, None)
+        tokens = ended.counts.sum(axis=0)
+        large = np.count_nonzero(tokens >= LARGE * tokens.sum())
+        return Found(_shares(np.array([len(tokens)]), number, np.array([large])))
+
+    return by_hdp
+
+
+def _shares(topics: np.ndarray, chain: int, large: np.ndarray | None = None) -> list[dict[str, float]]:
+    """How often each number comes, or each with each number of large topics."""
+    columns = {"topics": topics} | ({} if large is None else {"large_topics": large})
+    weights = pd.DataFrame(columns).value_counts(normalize=True, sort=False).rename("weight")
+    return weights.reset_index().assign(chain=chain).to_dict("records")
+
+
+# -- their answers -------------------------------------------------------------------------------------
+
+
+def answers_of(details: pd.DataFrame) -> pd.DataFrame:
+    """A row a route: `topics`, with `low` and `high`.
+
+    - evidence: the T of the largest log m(T); those whose log m(T) is within LIKELY of it, or may be: within two
+      standard errors of each;
+    - score: the T of the largest score; those whose difference from it is within two standard errors;
+    - PMMH and the HDP samplers: median and central 95 % of all chains together; `apart` if no number lies within the
+      central 95 % of each chain: then they do not agree;
+    - truncation-free: median and range over the seeds.
+    `at_the_edge`: the best T is an end of the range that was tried. `large_topics` are those that hold a hundredth of
+    the tokens or more, in the median.
+    """
+    rows = []
+    for route, table in details.groupby("route", sort=False):
+        if route in (EVIDENCE, SCORE):
+            row = _best(table, LIKELY if route == EVIDENCE else 0.0)
+        else:
+            row = _central(table, 1.0 if route == FREE else 0.95)
+        nothing = {"at_the_edge": False, "apart": False, "large_topics": np.nan}
+        rows.append({"route": route, "estimates": ESTIMATES[str(route)], **nothing, **row})
+    return pd.DataFrame(rows)
+
+
+def _best(table: pd.DataFrame, slack: float) -> dict[str, Any]:
+    best, error = table.loc[table["weight"].idxmax()], table["error"].fillna(0.0)
+    reach = slack + 2 * (error + (0.0 if slack == 0 else error[best.name]))
+    near = table.loc[table["weight"] >= best["weight"] - reach, "topics"]
+    edge = best["topics"] in (table["topics"].min(), table["topics"].max())
+    return {"topics": best["topics"], "low": near.min(), "high": near.max(), "at_the_edge": bool(edge)}
+
+
+def _central(table: pd.DataFrame, share: float) -> dict[str, Any]:
+    chains = [_quantiles(chain, share) for _, chain in table.groupby("chain")]
+    low, middle, high = _quantiles(table, share)
+    apart = max(one[0] for one in chains) > min(one[2] for one in chains)
+    large = _quantiles(table, share, "large_topics")[1] if table["large_topics"].notna().any() else np.nan
+    return {"topics": middle, "low": low, "high": high, "apart": bool(apart and share < 1), "large_topics": large}
+
+
+def _quantiles(table: pd.DataFrame, share: float, column: str = "topics") -> tuple[float, float, float]:
+    """(low, median, high) of numbers with weights."""
+    by_number = table.groupby(column)["weight"].sum()
+    cumulative = by_number.cumsum() / by_number.sum()
+    ends = ((1 - share) / 2, 0.5, (1 + share) / 2)
+    places = np.minimum(np.searchsorted(cumulative, np.array(ends) - 1e-12), len(by_number) - 1)
+    low, middle, high = by_number.index[places].astype(float)
+    return low, middle, high

@@ -1,0 +1,186 @@
+"""Study `truncation_free`: answers to claims V1 to V3. Each docstring is the rule of its verdict.
+
+Scores and components are those after equal seconds (see `figures.free_tables`). Corpora are ten times smaller than the
+paper's Nature, and two hundred times smaller than its New York Times; budgets are seconds or minutes, not 10 hours.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.registry import Entry
+from bayestopics.runs.record import Result
+from bayestopics.studies.claims import Answer, MissingRecords, Records, verdict
+from bayestopics.studies.truncation_free.tables import (
+    METHODS,
+    MODELS,
+    Panels,
+    at_equal_seconds,
+    budget,
+    differences_table,
+    mean_and_error,
+    moment,
+    of_kind,
+    panels,
+    too_late,
+)
+
+OURS, OTHER = METHODS
+MOVING = 0.02  # nats a word: a run that changes by more has not settled
+SMALL = "our corpora are 10 to 200 times smaller than the paper's, and budgets far shorter than its 10 hours"
+
+
+def claim_v1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+    """V1: four parts, for every number of occurrences. The log-odds of the locally collapsed update have the sign of
+    the exact ones in cases A and B. Those of mean field have it in case A. In case B they have the other sign from two
+    occurrences on. At one occurrence the exact answer in case B is a tie, 0 to nine digits."""
+    found = of_kind(records.values(), "toy")
+    if not found:
+        raise MissingRecords(["toy"])
+    table = found[0].tables["log_odds"]
+    tied = table["exact"].abs() < 1e-9
+    signs = np.sign(table[["exact", "locally_collapsed", "mean_field"]]).where(~tied)
+    case_b, decided = table["case"] == "B", ~tied
+    collapsed_right = signs["locally_collapsed"] == signs["exact"]
+    field_right = signs["mean_field"] == signs["exact"]
+    later = case_b & (table["occurrences"] > 1)
+    parts = (
+        bool(collapsed_right[decided].all()),
+        bool(field_right[decided & ~case_b].all()),
+        bool((decided & ~field_right)[later].all()),
+        bool(tied[case_b & (table["occurrences"] == 1)].all()),
+    )
+    last = table[case_b].iloc[-1]
+    ours = (
+        f"locally collapsed right in {collapsed_right.sum()} of {decided.sum()}; mean field right in "
+        f"{field_right[~case_b].sum()} of {(decided & ~case_b).sum()} in case A, wrong in "
+        f"{(decided & ~field_right)[later].sum()} of {later.sum()} in case B; case B with {last['occurrences']} "
+        f"occurrences: exact {last['exact']:.2f}, mean field {last['mean_field']:+.1f}"
+    )
+    furthest = float((table["locally_collapsed"] - table["exact"]).abs().max())
+    return Answer(ours, f"closed forms; locally collapsed within {furthest:.1g} of the exact log-odds", verdict(*parts))
+
+
+def claim_v2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+    """V2: four parts, two a model. On every corpus the range of the held-out score over batch sizes is smaller for
+    truncation-free than for truncated. Over corpora and batch sizes, truncation-free is higher by more than two
+    standard errors (over documents) in more than half. Not comparable if a run has no score at equal seconds."""
+    found, table, late = _compared(records, entries)
+    if late:
+        return Answer("", f"no score at equal seconds: {', '.join(late)}", "not comparable")
+    said, parts = [], []
+    for model in MODELS:
+        ranges = {corpus: _ranges(panel) for (name, corpus), panel in found.items() if name == model}
+        part = table[table["model"] == model]
+        higher = int((part["difference"] > 2 * part["error"]).sum())
+        lower = int((part["difference"] < -2 * part["error"]).sum())
+        parts += [all(ours < other for ours, other in ranges.values()), higher > len(part) / 2]
+        widths = ", ".join(f"{corpus} {ours:.3f} and {other:.3f}" for corpus, (ours, other) in ranges.items())
+        said.append(
+            f"{model}: range over batch sizes, truncation-free and truncated: {widths}; truncation-free higher in "
+            f"{higher} of {len(part)}, lower in {lower} (differences {part['difference'].min():+.3f} to "
+            f"{part['difference'].max():+.3f} nats a word)"
+        )
+    widest = f"standard errors of differences at most {table['error'].max():.2g}"
+    error = f"{widest}; one run a setting; {_budgets(found)}; {SMALL}"
+    return Answer("; ".join(said), error, verdict(*parts))
+
+
+def _ranges(panel: list[Result]) -> tuple[float, float]:
+    table = at_equal_seconds(panel)
+    ours, other = (float(np.ptp(table.loc[table["method"] == method, "per_word"])) for method in METHODS)
+    return ours, other
+
+
+def claim_v3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+    """V3: eight parts, four a model. (1) Truncation-free has more components than truncated in more than half of
+    corpora and batch sizes. (2) In every run of truncation-free there are more at the end than at the first check.
+    (3) In every run of truncated there are fewer at the end than its truncation. (4) On every corpus truncated with
+    its smallest batch has less than half of the components that it has with some other batch, and a held-out score
+    more than two standard errors below its best. Not comparable if a run has no score at equal seconds."""
+    found, table, late = _compared(records, entries)
+    if late:
+        return Answer("", f"no score at equal seconds: {', '.join(late)}", "not comparable")
+    said, parts = [], []
+    for model in MODELS:
+        of_model = {corpus: panel for (name, corpus), panel in found.items() if name == model}
+        part = table[table["model"] == model]
+        more = int((part["truncation_free_components"] > part["truncated_components"]).sum())
+        ours, other = (
+            [record for panel in of_model.values() for record in panel if record.task.params["method"] == method]
+            for method in METHODS
+        )
+        grown = [int(r.trace["components"].iloc[-1]) > int(r.trace["components"].iloc[0]) for r in ours]
+        shrunk = [int(r.trace["components"].iloc[-1]) < r.task.params["truncation"] for r in other]
+        broken = {corpus: _small_batches_break(panel) for corpus, panel in of_model.items()}
+        parts += [more > len(part) / 2, all(grown), all(shrunk), all(broken.values())]
+        said.append(
+            f"{model}: (1) truncation-free has more components in {more} of {len(part)} ({_span(part, OURS)} to "
+            f"{_span(part, OTHER)}); (2) {sum(grown)} of {len(grown)} runs grow; (3) {sum(shrunk)} of {len(shrunk)} "
+            f"runs shrink; (4) small batches break truncated on {_listed(broken)}"
+        )
+    error = f"one run a setting; {_budgets(found)}; {SMALL}"
+    return Answer("; ".join(said), error, verdict(*parts))
+
+
+def _span(part: pd.DataFrame, method: str) -> str:
+    counts = part[f"{method.replace('-', '_')}_components"]
+    return f"{method} {counts.min():.0f}-{counts.max():.0f}"
+
+
+def _listed(broken: dict[str, bool]) -> str:
+    return ", ".join(corpus for corpus, holds in broken.items() if holds) or "no corpus"
+
+
+def _small_batches_break(panel: list[Result]) -> bool:
+    given = budget(panel)
+    runs = [record for record in panel if record.task.params["method"] == OTHER]  # by batch size
+    smallest, *others = (now for record in runs if (now := moment(record, given)) is not None)
+    best = max(others, key=lambda now: now.per_word)
+    below, error = mean_and_error(best.logs - smallest.logs, best.tokens)
+    return 2 * smallest.components < max(now.components for now in others) and below > 2 * error
+
+
+# -- shared --------------------------------------------------------------------------------------------
+
+
+def _real(records: Records, entries: dict[str, Entry]) -> Records:
+    """Without those on simulated corpora, of which the paper says nothing."""
+    simulated = {name for name, entry in entries.items() if entry.generator}
+    return {name: record for name, record in records.items() if record.task.corpus not in simulated}
+
+
+def _compared(records: Records, entries: dict[str, Entry]) -> tuple[Panels, pd.DataFrame, list[str]]:
+    """The panels, the differences at equal seconds, and the runs that have no score there."""
+    records = _real(records, entries)
+    found = _needed(records)
+    late = [name for panel in found.values() for name in too_late(panel)]
+    return found, differences_table(list(records.values())), late
+
+
+def _needed(records: Records) -> Panels:
+    """Both methods of both models, each with at least two batch sizes."""
+    found = panels(records.values())
+    missing = [model for model in MODELS if model not in {name for name, _ in found}]
+    for (model, corpus), panel in found.items():
+        for method in METHODS:
+            if sum(record.task.params["method"] == method for record in panel) < 2:
+                missing.append(f"{model}, {method} on {corpus}")
+    if missing:
+        raise MissingRecords(missing)
+    return found
+
+
+def _budgets(found: Panels) -> str:
+    """After how long, and how far from the end of learning that is."""
+    seconds = [budget(panel) for panel in found.values()]
+    steps = [np.diff(record.trace["per_word"].to_numpy())[-1] for panel in found.values() for record in panel]
+    moving = sum(abs(step) > MOVING for step in steps)
+    passes = min(record.metrics["passes"] for panel in found.values() for record in panel)
+    return (
+        f"after {min(seconds):.2g} to {max(seconds):.2g} CPU seconds, the slowest run after {passes:.2g} passes; "
+        f"{moving} of {len(steps)} runs still changed by more than {MOVING} nats a word between their last two checks"
+    )

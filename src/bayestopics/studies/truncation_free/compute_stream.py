@@ -1,0 +1,151 @@
+"""Study `truncation_free`, one stream: one method, model, batch size and corpus [Wang & Blei, figures 3 and 4].
+
+The paper gives every method the same 10 hours. Here a run sees a number of documents that its settings fix, so that its
+record has the same bits on every machine; its seconds are in `timing`, and methods are compared at equal seconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sparse
+from tqdm import tqdm
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.nonparametric.dp_mixture import collapsed, plug_in
+from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
+from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
+from bayestopics.nonparametric.hdp_held_out import importance_sampling, left_to_right
+from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.stream import Learner
+from bayestopics.nonparametric.warm import warm
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+LEARNERS: dict[tuple[str, str], type[Learner]] = {
+    ("dp-mixture", "truncation-free"): TruncationFreeDPMixture,
+    ("dp-mixture", "truncated"): TruncatedDPMixture,
+    ("hdp", "truncation-free"): TruncationFreeHDP,
+    ("hdp", "truncated"): TruncatedHDP,
+}
+Check = tuple[dict[str, Any], np.ndarray, float]  # a row of the trace, log p(x) of the documents, seconds
+CHECKED = 0.01  # the share of the documents before the first check
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
+    """`trace`: a row a check, with the held-out score and the components; `timing`: CPU seconds of learning alone, at
+    every check; `log_likelihoods`: checks x held-out documents; `tokens` of those."""
+    watch, params = Stopwatch(), task.params
+    stream, test = Stream.of(corpus, task), held_out(corpus, task)
+    checks = checks_of(params["documents"], params["checks"])
+    learner, found, seconds = _start(task, stream, checkpoint.load())
+    with tqdm(total=params["documents"], desc=task.name, unit="doc", disable=None) as bar:
+        for number in range(len(found), len(checks)):
+            while learner.documents_seen < checks[number]:
+                begin = time.process_time()
+                learner.partial_fit(stream.after(learner.documents_seen))
+                seconds += time.process_time() - begin
+                if checkpoint.due():
+                    checkpoint.save((learner.state_dict(), found, seconds))
+            bar.update(learner.documents_seen - bar.n)
+            found.append(_check(learner, test, task, number, seconds))
+    trace = pd.DataFrame([row for row, _, _ in found])
+    timing = pd.DataFrame([{"documents": row["documents"], "seconds": at} for row, _, at in found])
+    arrays = {
+        "log_likelihoods": np.array([logs for _, logs, _ in found]),
+        "tokens": np.asarray(test.sum(axis=1)).ravel(),
+    }
+    metrics = {name: float(trace[name].iloc[-1]) for name in ("per_word", "error", "components", "documents")}
+    metrics |= {"passes": metrics["documents"] / len(stream), **_papers_score(learner, test, task)}
+    tables = {"trace": trace, "timing": timing}
+    return Result(task, metrics, tables=tables, arrays=arrays, volatile=watch.volatile(learning_seconds=seconds))
+
+
+def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
+    params = task.params
+    kind = LEARNERS[params["model"], params["method"]]
+    warm(kind)  # before the clock runs
+    if saved is not None:
+        state, found, seconds = saved
+        return kind.from_state_dict(state), found, seconds
+    return kind(**_settings(params, stream, task.generator("learner"))), [], 0.0
+
+
+def _settings(params: Mapping[str, Any], stream: Stream, rng: np.random.Generator) -> dict[str, Any]:
+    settings = {"term_count": stream.counts.shape[1], "rng": rng, "documents": len(stream)}
+    return settings | ({"truncation": params["truncation"]} if params["method"] == "truncated" else {})
+
+
+# -- documents -----------------------------------------------------------------------------------------
+
+
+def held_out_documents(documents: int, every: int, most: int) -> np.ndarray:
+    """One document of `every`, but not more than `most`: evenly spaced, so that all dates are among them."""
+    count = max(1, min(documents // every, most))
+    return np.arange(count) * documents // count + documents // (2 * count)
+
+
+def held_out(corpus: Corpus, task: Task) -> sparse.csr_array:
+    """Those of them that have words."""
+    counts = corpus.counts[held_out_documents(corpus.document_count, **task.params["held_out"])]
+    return counts[np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel())]
+
+
+@dataclass
+class Stream:
+    """The documents that are not held out, pass after pass: as they are stored, or each pass in an order of its own."""
+
+    counts: sparse.csr_array
+    task: Task
+
+    @classmethod
+    def of(cls, corpus: Corpus, task: Task) -> Stream:
+        kept = np.ones(corpus.document_count, bool)
+        kept[held_out_documents(corpus.document_count, **task.params["held_out"])] = False
+        return cls(corpus.counts[np.flatnonzero(kept)], task)
+
+    def __post_init__(self) -> None:
+        self._pass, self._order = -1, np.arange(len(self))
+
+    def __len__(self) -> int:
+        return int(self.counts.shape[0])
+
+    def after(self, seen: int) -> sparse.csr_array:
+        """The batch that comes after so many documents; a pass ends with what is left."""
+        number, start = divmod(seen, len(self))
+        if self.task.params["order"] == "shuffled" and number != self._pass:
+            self._pass, self._order = number, self.task.generator(f"pass {number}").permutation(len(self))
+        return self.counts[self._order[start : start + self.task.params["batch"]]]
+
+
+def checks_of(documents: int, checks: int) -> np.ndarray:
+    """After how many documents to look, evenly spaced in their logs; the last is the end."""
+    first = max(1, int(CHECKED * documents))
+    return np.unique(np.geomspace(first, documents, checks).round().astype(np.int64))
+
+
+# -- scores --------------------------------------------------------------------------------------------
+
+
+def _check(learner: Learner, test: sparse.csr_array, task: Task, number: int, seconds: float) -> Check:
+    row: dict[str, Any] = {"documents": learner.documents_seen, "components": learner.used_components()}
+    if task.params["model"] == "dp-mixture":
+        exact = collapsed(learner, test)
+        return row | {"per_word": exact.per_word, "error": 0.0}, exact.log_likelihoods, seconds
+    found = left_to_right(learner, test, task.params["particles"], task.generator(f"check {number}"))
+    return row | {"per_word": found.per_word, "error": found.standard_error}, found.log_likelihoods, seconds
+
+
+def _papers_score(learner: Learner, test: sparse.csr_array, task: Task) -> dict[str, float]:
+    """The paper's own estimate at the end: the mixture at its means, or importance sampling, which has no variance."""
+    if task.params["model"] == "dp-mixture":
+        return {"papers_per_word": plug_in(learner, test).per_word}
+    found = importance_sampling(learner, test, task.params["draws"], task.generator("importance"))
+    largest = {"papers_share_of_the_largest": found.share_of_the_largest}
+    return {"papers_per_word": found.per_word, "papers_error": found.standard_error, **largest}

@@ -1,0 +1,24 @@
+"""Study `truncation_free`, the toy: is a document of one word in a component that is known or in one that is not?
+[Wang & Blei, figure 2]"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.nonparametric.local_collapse_toy import CASES, toy_figure2
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import Result, Stopwatch, Task
+
+
+def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
+    """`log_odds`: a row a case and number of occurrences."""
+    watch, parts = Stopwatch(), []
+    for case in CASES:
+        curves = toy_figure2(case, task.params["most"])
+        columns = {"exact": curves.exact, "locally_collapsed": curves.locally_collapsed}
+        columns["mean_field"] = curves.mean_field
+        parts.append(pd.DataFrame({"case": case, "occurrences": curves.occurrences, **columns}))
+    table = pd.concat(parts, ignore_index=True)
+    furthest = float(np.abs(table["locally_collapsed"] - table["exact"]).max())
+    return Result(task, {"furthest": furthest}, tables={"log_odds": table}, volatile=watch.volatile())
