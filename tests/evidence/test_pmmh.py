@@ -27,7 +27,7 @@ from bayestopics.evidence.pseudo_marginal import Estimates
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task
+from bayestopics.runs.task import Task
 from pmmh_oracle import PRIOR, RANGE, noise, run, small, tiny
 
 # -- the same bits ----------------------------------------------------------------------------------

@@ -28,7 +28,9 @@ from bayestopics.runs import record as record_module
 from bayestopics.runs.chain import Perplexity, run_chain, warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import Result, Task, read, same_bits
+from bayestopics.runs.record import read, same_bits
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 RUN = Task("study", "smoke", "chain", {"topics": 3}, 1, "tiny", "f00d", "c0de")
 PRIOR = Prior(0.3, 0.2)

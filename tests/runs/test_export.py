@@ -18,7 +18,9 @@ from bayestopics.lda.state import Prior
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.export import to_arviz, to_pyldavis
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import Result, Task, read
+from bayestopics.runs.record import read
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
 

@@ -25,7 +25,8 @@ from bayestopics.runs import fit as fit_module
 from bayestopics.runs.chain import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import Result, read, same_bits
+from bayestopics.runs.record import read, same_bits
+from bayestopics.runs.result import Result
 
 PRIOR = Prior((0.3,) * 10, 0.2)
 PATIENCE = 120.0  # seconds until a process that does not get anywhere is a failure

@@ -24,7 +24,8 @@ from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs import hdp as hdp_module
 from bayestopics.runs.hdp import hdp, last_state, rhat_of_topics
-from bayestopics.runs.record import Result, read, same_bits
+from bayestopics.runs.record import read, same_bits
+from bayestopics.runs.result import Result
 from killing import Killed, KillingSecond
 
 CORPUS = simulate_lda(

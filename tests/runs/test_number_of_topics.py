@@ -26,7 +26,8 @@ from bayestopics.evidence import compute, pseudo_marginal
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs import number_of_topics
-from bayestopics.runs.record import Result, read, same_bits
+from bayestopics.runs.record import read, same_bits
+from bayestopics.runs.result import Result
 from killing import Killed, KillingSecond
 
 CORPUS = simulate_lda(

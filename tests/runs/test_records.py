@@ -18,13 +18,17 @@ from numpy.testing import assert_array_equal
 
 import oracle
 from bayestopics.base import files
+from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.lda.state import Prior
 from bayestopics.runs import fit as fit_module
 from bayestopics.runs.fit import fit
 from bayestopics.runs.publish import _points, publish
-from bayestopics.runs.record import Result, Stopwatch, Task, canonical, read, same_bits, write
+from bayestopics.runs.record import read, same_bits, write
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 RUN = Task(
     study="study",

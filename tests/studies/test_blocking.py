@@ -6,7 +6,9 @@ import pytest
 
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Task, same_bits
+from bayestopics.runs.record import same_bits
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.blocking import claims as blocking_answers
 from bayestopics.studies.blocking import compute_chain as blocking
 from bayestopics.studies.blocking import compute_times as blocking_times

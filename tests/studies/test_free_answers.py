@@ -12,9 +12,10 @@ from scipy.sparse import csr_array
 
 from bayestopics.base.plotting import html_table
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.runs import record
+from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, same_bits
+from bayestopics.runs.record import same_bits
+from bayestopics.runs.task import Task
 from bayestopics.studies.claims import MissingRecords
 from bayestopics.studies.truncation_free import claims as answers
 from bayestopics.studies.truncation_free import compute_endless as free_endless
@@ -27,7 +28,7 @@ from killing import Killing
 
 FILE = Path(__file__).parents[2] / "config/claims.yaml"
 CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
-Result = partial(record.Result, versions={})  # to look them up takes time
+Result = partial(result.Result, versions={})  # to look them up takes time
 BATCHES = (1, 10, 100)
 
 
@@ -35,7 +36,7 @@ def a_run(kind: str, name: str, **params) -> Task:
     return Task("truncation_free", "smoke", name, {"kind": kind, **params}, 1, "x", "-", "-")
 
 
-def toy(**changes) -> record.Result:
+def toy(**changes) -> result.Result:
     made = free_toy.compute(a_run("toy", "toy", most=20), None, None)
     for column, factor in changes.items():
         made.tables["log_odds"][column] *= factor
@@ -44,7 +45,7 @@ def toy(**changes) -> record.Result:
 
 def stream(
     model: str, method: str, batch: int, *, score=-7.0, components=(5, 20), seconds=(0.1, 1.0, 10.0), corpus="x"
-) -> record.Result:
+) -> result.Result:
     """A made-up run: `score` at the end, from half a nat below; 40 documents of about 50 words."""
     rng = np.random.default_rng(0)
     tokens = rng.integers(30, 70, 40)
@@ -274,7 +275,7 @@ def test_documents_without_end_are_made_of_the_topics(model, fewest, most):
 # -- figures and tables ------------------------------------------------------------------------------------
 
 
-def made_up_endless(model: str, method: str) -> record.Result:
+def made_up_endless(model: str, method: str) -> result.Result:
     trace = pd.DataFrame({"documents": [0, 100, 200, 300], "components": [0, 9, 12, 11]})
     timing = trace[["documents"]].assign(seconds=[0.0, 1.0, 2.0, 3.0], peak_mb=[200.0, 210.0, 210.5, 211.0])
     metrics = {"documents": 300.0, "components": 11.0, "most_components": 12.0}

@@ -10,8 +10,8 @@ import yaml
 from matplotlib import pyplot
 
 from bayestopics.base.plotting import html_table
-from bayestopics.runs import record
-from bayestopics.runs.record import Task
+from bayestopics.runs import result
+from bayestopics.runs.task import Task
 from bayestopics.studies.claims import MissingRecords
 from bayestopics.studies.hyperparameters import claims as answers
 from bayestopics.studies.hyperparameters import figures as hyper
@@ -31,7 +31,7 @@ FUNCTIONALS = ("theta 7 and 8 within .07", "beta 1 and 2 distance", "beta distan
 # -- made-up records --------------------------------------------------------------------------------
 
 
-Result = partial(record.Result, versions={})  # to look them up takes time
+Result = partial(result.Result, versions={})  # to look them up takes time
 
 
 def run(kind: str, corpus: str, name: str, **params) -> Task:
@@ -39,7 +39,7 @@ def run(kind: str, corpus: str, name: str, **params) -> Task:
     return Task("hyperparameters", "smoke", f"{corpus}-{name}", params, 1, corpus, "-", "-")
 
 
-def named(*records: record.Result) -> dict[str, record.Result]:
+def named(*records: result.Result) -> dict[str, result.Result]:
     return {one.task.name: one for one in records}
 
 
@@ -65,7 +65,7 @@ def surface(
     round_trips: int = 40,
     functional: pd.DataFrame | None = None,
     **params,
-) -> record.Result:
+) -> result.Result:
     """`error` and `deviation`: of log h, by Monte Carlo and by curvature."""
     h = np.array(h)
     alphas, etas = (side * np.exp(3 * deviation * np.linspace(-1, 1, 13)) for side in h)
@@ -115,7 +115,7 @@ def rivals(
     doubling: float = 0.1,
     starts: int = 5,
     **params,
-) -> record.Result:
+) -> result.Result:
     """Ends at these distances, in logs, from h; those of variational EM are `start` apart from each other."""
     rng, rows, h = np.random.default_rng(1), [], np.array(h)
     offs = {"gibbs-em": gibbs, "gibbs-em-minka": gibbs, "gibbs-em-doubling": doubling, "variational-em": variational}
@@ -136,7 +136,7 @@ def rivals(
 
 def steps(
     count: int = 18, *, settled: int | None = None, on_edge: bool = False, corpus="lda-50-large"
-) -> list[record.Result]:
+) -> list[result.Result]:
     """The records of an iterative grid, settled from step `settled` on."""
     found, rows = [], []
     for number in range(count):
@@ -155,7 +155,7 @@ def steps(
     return found
 
 
-def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> record.Result:
+def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> result.Result:
     """`logs`: log ratios to tempering, with _ for -."""
     choices = {"tempering": 0.0, "gibbs_em": -0.3, "variational_em": -0.8}
     choices |= {"griffiths_steyvers": -9.0, "asuncion": -5.0, "gensim": -2.0, **logs}
@@ -167,7 +167,7 @@ def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> r
     return Result(run("score", corpus, "score", topics=topics), {}, tables={"scores": table})
 
 
-def coverage(covered: int = 18, of: int = 20) -> record.Result:
+def coverage(covered: int = 18, of: int = 20) -> result.Result:
     rows = [
         {"kind": kind, "number": n, "alpha": 0.2, "eta": 0.8, "covers": n < covered}
         for kind in ("batches", "chains")

@@ -9,7 +9,8 @@ import pytest
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.estimates import expectation, surface
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, read, write
+from bayestopics.runs.record import read, write
+from bayestopics.runs.task import Task
 from bayestopics.studies.hyperparameters import compute_rivals as hyper_rivals
 from bayestopics.studies.hyperparameters.compute_surface import FUNCTIONALS, chain_of, compute
 

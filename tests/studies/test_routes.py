@@ -11,9 +11,10 @@ import yaml
 from matplotlib import pyplot
 
 from bayestopics.corpus.registry import Registry
-from bayestopics.runs import record
+from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, read, same_bits, write
+from bayestopics.runs.record import read, same_bits, write
+from bayestopics.runs.task import Task
 from bayestopics.studies.routes import compute_routes as routes
 from bayestopics.studies.routes import figures
 
@@ -22,7 +23,7 @@ WORK = {key: value for key, value in CONFIG["scales"]["smoke"]["runs"][0].items(
 WORK |= {"evidence": {"topics": [2, 3], "sweeps": 5, "repeats": 2}, "hdp": {"chains": 2, "sweeps": 4, "burn_in": 2}}
 PARAMS = {"kind": "routes", "corpus": "tiny-lda", **CONFIG["priors"]["tiny-lda"], **WORK}
 RUN = Task("routes", "smoke", "tiny-lda", PARAMS, 1, "tiny-lda", "-", "-")
-Result = partial(record.Result, versions={})  # to look them up takes time
+Result = partial(result.Result, versions={})  # to look them up takes time
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,10 @@ from matplotlib import pyplot
 import hdp_oracle
 from bayestopics.corpus.registry import Registry
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_assignments
-from bayestopics.runs import record
+from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, same_bits
+from bayestopics.runs.record import same_bits
+from bayestopics.runs.task import Task
 from bayestopics.studies.claims import MissingRecords
 from bayestopics.studies.split_merge import claims as answers
 from bayestopics.studies.split_merge import (
@@ -40,7 +41,7 @@ KINDS = {
     "blocks": (compute_blocks, {"sweeps": 12, "seeds": 2}),
     "law": (compute_law, {"sweeps": 20, "seeds": 2, "cases": CASES}),
 }
-Result = partial(record.Result, versions={})  # to look them up takes time
+Result = partial(result.Result, versions={})  # to look them up takes time
 
 
 def run(kind: str, corpus: str = "tiny-hdp", name: str = "", **params) -> Task:

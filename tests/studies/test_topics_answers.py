@@ -9,7 +9,9 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Task, same_bits
+from bayestopics.runs.record import same_bits
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.claims import MissingRecords
 from bayestopics.studies.number_of_topics import (
     claims,

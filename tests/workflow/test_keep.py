@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from bayestopics.runs.record import Result, Task, write
+from bayestopics.runs.record import write
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = ["id", "paper", "where", "claim", "ours", "error", "scale", "verdict", "rule"]

@@ -7,7 +7,8 @@ from logs import logged
 
 from bayestopics.corpus import read_corpus
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, describe, write
+from bayestopics.runs.record import write
+from bayestopics.runs.task import Task, describe
 from bayestopics.studies.blocking.compute_chain import compute
 
 params = snakemake.params

@@ -5,7 +5,8 @@ from pathlib import Path
 from logs import logged
 
 from bayestopics.corpus import read_corpus
-from bayestopics.runs.record import Task, describe, write
+from bayestopics.runs.record import write
+from bayestopics.runs.task import Task, describe
 from bayestopics.studies.corpora.compute_sizes import measure
 
 params = snakemake.params

@@ -6,7 +6,8 @@ from logs import logged
 
 from bayestopics.corpus import read_corpus
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, describe, write
+from bayestopics.runs.record import write
+from bayestopics.runs.task import Task, describe
 from bayestopics.studies.first_look.compute_chain import compute
 
 params = snakemake.params

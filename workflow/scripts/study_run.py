@@ -8,7 +8,8 @@ from logs import logged
 
 from bayestopics.corpus import read_corpus
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task, describe, read, write
+from bayestopics.runs.record import read, write
+from bayestopics.runs.task import Task, describe
 
 if __name__ == "__main__":  # worker processes import this file
     params = snakemake.params

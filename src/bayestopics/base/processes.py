@@ -10,8 +10,8 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -20,9 +20,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numba
-from tqdm import tqdm
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import Progress, be_silent, tick
+
+REFRESH = 0.2  # seconds between two looks at the workers' progress
 
 _shared: tuple[Any, ...] = ()  # in a worker
 
@@ -58,6 +60,42 @@ def _submit(executor: ProcessPoolExecutor, function: Callable, *arguments: Any) 
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def first_done(running: Iterable[Future]) -> set[Future]:
+    """Wait until one is done, or more; how far all is, is said meanwhile."""
+    while not (done := wait(running, timeout=REFRESH, return_when=FIRST_COMPLETED).done):
+        tick()
+    return done
+
+
+def in_processes(
+    job: Callable[..., Any],
+    shared: Any,
+    jobs: Sequence[tuple[Any, ...]],
+    steps: int,
+    workers: int,
+    unit: str = "sweep",
+) -> list[Any]:
+    """job(shared, *arguments, progress=...) for each tuple of arguments, at most `workers` at a time.
+
+    `progress` is to be told how many steps are done, of `steps` in all jobs together.
+    """
+    done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # steps of each, in shared memory
+    with pool(workers, done, shared) as submit:
+        futures = [submit(_counting, number, job, *arguments) for number, arguments in enumerate(jobs)]
+        waiting = set(futures)
+        with Progress(f"{len(futures)} chains", steps, unit) as bar:
+            while waiting:
+                finished, waiting = wait(waiting, timeout=REFRESH, return_when=FIRST_EXCEPTION)
+                bar.reach(sum(done))
+                for future in finished:
+                    future.result()  # raises what the worker raised
+        return [future.result() for future in futures]
+
+
+def _counting(done: Any, shared: Any, number: int, job: Callable[..., Any], *arguments: Any) -> Any:
+    return job(shared, *arguments, progress=partial(done.__setitem__, number))
+
+
 def _renewed(value: Any) -> Any:
     """A dataclass made anew, all the way down: without what it has cached, and with its arrays read-only.
 
@@ -87,7 +125,7 @@ def _start_worker(lifeline: Connection, threads: int, *shared: Any) -> None:
     global _shared
     _shared = tuple(_renewed(value) for value in shared)
     numba.set_num_threads(threads)
-    tqdm.set_lock(threading.RLock())  # its own is a semaphore, which a worker that ends at once would leave behind
+    be_silent()
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
 
 

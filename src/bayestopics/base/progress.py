@@ -1,18 +1,106 @@
-"""Sweeps with a bar of their own; or counted for somebody else, who shows how far several chains are together."""
+"""How far a computation is: a bar on a terminal, otherwise a line about every half minute on standard error.
+
+Computations may contain others. A line tells of all that are under way, the outermost first. A worker process says
+nothing: whoever started it counts for it (`telling`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
+Item = TypeVar("Item")
+
+EVERY_SECONDS = 30.0
+
+_under_way: list[Progress] = []
+_last_line = 0.0
 _tell: Callable[[int], object] | None = None
+_silent = False
+
+
+class Progress:
+    """Within a `with` block: how many of `total` units are done."""
+
+    def __init__(self, description: str, total: int, unit: str, done: int = 0) -> None:
+        self.description, self.total, self.unit, self.done = description, total, unit, done
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        global _last_line
+        self._start = time.monotonic()
+        if not _under_way:
+            _last_line = self._start
+        if not _silent and sys.stderr.isatty():
+            nested = bool(_under_way)
+            self._bar = tqdm(
+                desc=self.description, total=self.total, initial=self.done, unit=self.unit, leave=not nested
+            )
+        _under_way.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _under_way.remove(self)
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self, more: int = 1) -> None:
+        self.done += more
+        if self._bar is not None:
+            self._bar.update(more)
+        else:
+            tick()
+
+    def reach(self, done: int) -> None:
+        self.update(done - self.done)
+
+    def __str__(self) -> str:
+        return f"{self.description}: {self.done:,} of {self.total:,} {_plural(self.unit, self.total)}"
+
+
+def tick() -> None:
+    """Say how far everything is, if it was not said lately. Whoever waits for others calls it now and then."""
+    global _last_line
+    now = time.monotonic()
+    if _silent or not _under_way or now - _last_line < EVERY_SECONDS or sys.stderr.isatty():
+        return
+    _last_line = now
+    minutes, seconds = divmod(round(now - _under_way[0]._start), 60)
+    line = "; ".join(map(str, _under_way))
+    print(f"bayestopics: {line} ({minutes}:{seconds:02} minutes)", file=sys.stderr, flush=True)
+
+
+def counted(
+    items: Iterable[Item], description: str, unit: str = "sweep", total: int | None = None, done: int = 0
+) -> Iterator[Item]:
+    """The items, counted. `done` are those of `total` that came before; without `total`, the items are all."""
+    if total is None:
+        items = list(items) if not isinstance(items, range | list | tuple) else items
+        total = len(items)
+    with Progress(description, total, unit, done) as progress:
+        for item in items:
+            yield item
+            progress.update()
+
+
+def counted_sweeps(numbers: range, description: str) -> Iterator[int]:
+    """Sweeps; each is told to whoever counts those of several chains together."""
+    if _tell is None:
+        yield from counted(numbers, description)
+        return
+    for number in numbers:
+        yield number
+        _tell(1)
 
 
 @contextmanager
 def telling(tell: Callable[[int], object]) -> Iterator[None]:
-    """Within this block there are no bars: each sweep calls tell(1)."""
+    """Within this block each of `counted_sweeps` calls tell(1), and has no bar of its own."""
     global _tell
     before, _tell = _tell, tell
     try:
@@ -21,10 +109,12 @@ def telling(tell: Callable[[int], object]) -> Iterator[None]:
         _tell = before
 
 
-def counted(numbers: range, description: str) -> Iterator[int]:
-    if _tell is None:
-        yield from tqdm(numbers, desc=description, unit="sweep", disable=None, leave=False)
-        return
-    for number in numbers:
-        yield number
-        _tell(1)
+def be_silent() -> None:
+    """For a worker process."""
+    global _silent
+    _silent = True
+
+
+def _plural(unit: str, count: int) -> str:
+    """1 sweep, 2 sweeps, 2 T."""
+    return unit if count == 1 or unit.isupper() else f"{unit}s"

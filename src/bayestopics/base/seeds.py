@@ -12,3 +12,8 @@ def generator(root_seed: int, key: str) -> np.random.Generator:
     digest = hashlib.sha256(key.encode()).digest()
     words = np.frombuffer(digest, dtype="<u4").tolist()
     return np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(root_seed, spawn_key=words)))
+
+
+def seed_from(rng: np.random.Generator) -> int:
+    """A seed from a generator, for what takes a seed of its own."""
+    return int(rng.integers(2**31))

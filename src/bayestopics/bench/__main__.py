@@ -18,12 +18,13 @@ from bayestopics.base.files import replacing
 from bayestopics.base.plotting import save
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import using_threads
+from bayestopics.base.stopwatch import cpu_model
 from bayestopics.bench import corpora, hdp_pages, memory, pages
 from bayestopics.bench.growth import growth
 from bayestopics.bench.hdp import PEERS, HdpEffort, measure
 from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versions
 from bayestopics.bench.timing import PHASES, REFERENCE, Effort, compare
-from bayestopics.runs.record import cpu_model, versions
+from bayestopics.runs.result import versions
 
 # T = 1024: the largest of Zhang & Sisson
 FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _json(result: Result) -> str:
-    from bayestopics.runs.record import without_nan
+    from bayestopics.base.plain import without_nan
 
     return json.dumps(without_nan(result), allow_nan=False)
 

@@ -9,9 +9,9 @@ two sandwich log m(T).
 from __future__ import annotations
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.lda.state import Prior, State
@@ -52,7 +52,7 @@ def anneal(corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, rng: n
     check_ladder(ladder)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
     log_weight = 0.0
-    for step in tqdm(range(len(ladder) - 1), desc=f"annealing, T={topics}", unit="step", disable=None, leave=False):
+    for step in counted(range(len(ladder) - 1), f"annealing, T={topics}", "step"):
         log_weight += (ladder[step + 1] - ladder[step]) * tempered.log_likelihood
         if ladder[step + 1] < 1.0:
             tempered.sweep(ladder[step + 1], rng)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import reference
@@ -225,7 +225,7 @@ def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: C
     total = repeats * (len(numbers) + passes * walks)
     before = sum(done[0] if key[0] == WALK else 1 for key, done in made.items())
     workers = min(workers, repeats * len(numbers))
-    with tqdm(desc="evidence", unit="job", total=total, initial=before, disable=None) as bar:
+    with Progress("evidence", total, "job", before) as bar:
         for key, done in _each(work, todo, workers):
             made[key] = done
             if key[0] == WALK:
@@ -249,5 +249,5 @@ def _each(work: Work, todo: Todo, workers: int) -> Iterator[tuple[Any, Any]]:
         while todo or running:
             running.update({submit(function, *given): key for key, (function, *given) in todo.items()})
             todo.clear()
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            for future in processes.first_done(running):
                 yield running.pop(future), future.result()

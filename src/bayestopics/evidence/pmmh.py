@@ -16,7 +16,7 @@ import heapq
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count
@@ -24,11 +24,11 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pseudo_marginal import Estimates, warm
@@ -216,7 +216,7 @@ class _Pool:
         while len(self._running) <= self._workers and (keys := _distinct(waiting, self._together)):
             self._running[self._submit(_make, keys)] = keys
             under_way.update(keys)
-        for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+        for future in processes.first_done(self._running):
             keys = self._running.pop(future)
             self.made.update(zip(keys, future.result(), strict=True))
             self.count += len(keys)
@@ -343,13 +343,13 @@ def _run(
     resumed: int,
 ) -> None:
     total = sum(len(chain.uniforms) for chain in chains)
-    with tqdm(desc="topics", unit="step", total=total, disable=None) as bar:
+    with Progress("topics", total, "step") as bar:
         while True:
             for chain in chains:
                 while not chain.finished and (made := makers.made.pop(chain.needs(), None)):
                     chain.advance(made)
                     _show(chain, burn_in, observer)
-            bar.update(sum(len(chain.rows) for chain in chains) - bar.n)
+            bar.reach(sum(len(chain.rows) for chain in chains))
             unfinished = [chain for chain in chains if not chain.finished]
             if checkpoint and (checkpoint.due() or not unfinished):
                 checkpoint.save((chains, observer, resumed))

@@ -22,9 +22,9 @@ from functools import cached_property
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from tqdm import tqdm
 
 from bayestopics.base.jit import kernel, sum_kernel
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.annealing import anneal as anneal_from_prior
 from bayestopics.evidence.annealing import check_ladder, ladder_from, pilot
@@ -90,7 +90,7 @@ def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.r
     pilot_steps = max(MINIMUM, steps // 10)
     ladder = ladder_from(*pilot(corpus, topics, prior, rng, pilot_steps), steps)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
-    for b in tqdm(ladder[1:], desc=f"finding topics, T={topics}", unit="step", disable=None, leave=False):
+    for b in counted(ladder[1:], f"finding topics, T={topics}", "step"):
         tempered.sweep(b, rng)
     return tempered.state
 
@@ -152,7 +152,7 @@ def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> 
     total = np.zeros((int(pairs[-1]) + 1, state.topics))
     breakers = rng.standard_normal(len(pairs))
     path = Path(state, Reference(pairs, np.zeros(total.shape, np.float32), breakers, symmetric))
-    for sweep in tqdm(range(sweeps), desc=f"reference, T={state.topics}", unit="sweep", disable=None, leave=False):
+    for sweep in counted(range(sweeps), f"reference, T={state.topics}", "sweep"):
         if (sweeps - 1 - sweep) % THIN:
             single_site.sweep(state, rng)
         else:
@@ -205,7 +205,7 @@ def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
     """The log-weight of a path that starts at a draw of the reference in its region."""
     check_ladder(ladder)
     log_weight, topics = 0.0, path.state.topics
-    for step in tqdm(range(len(ladder) - 1), desc=f"annealing, T={topics}", unit="step", disable=None, leave=False):
+    for step in counted(range(len(ladder) - 1), f"annealing, T={topics}", "step"):
         log_weight += (ladder[step + 1] - ladder[step]) * path.log_ratio
         if ladder[step + 1] < 1.0:
             path.sweep(ladder[step + 1], rng)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.annealing import check_ladder
 from bayestopics.evidence.tempered import Tempered, draw_prior
@@ -48,7 +48,7 @@ def exchange(
         replicas.append(following)
     names, seen_top, trips = np.arange(levels), np.zeros(levels, bool), 0
     trace, swaps = np.empty((rounds, levels)), np.zeros((2, levels - 1))
-    for step in tqdm(range(rounds), desc=f"replica exchange, T={topics}", unit="round", disable=None, leave=False):
+    for step in counted(range(rounds), f"replica exchange, T={topics}", "round"):
         replicas[0] = Tempered(draw_prior(corpus, topics, prior, rng))  # b = 0 is drawn exactly
         for level in range(1, levels):
             replicas[level].sweep(ladder[level], rng)

@@ -7,8 +7,8 @@ stays unbiased, and work goes to the particles that are worth it.
 from __future__ import annotations
 
 import numpy as np
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.annealing import check_ladder
 from bayestopics.evidence.tempered import Tempered, draw_prior
@@ -24,7 +24,7 @@ def smc(
     check_ladder(ladder)
     cloud = [Tempered(draw_prior(corpus, topics, prior, rng)) for _ in range(particles)]
     log_weights, log_evidence = np.zeros(particles), 0.0
-    for step in tqdm(range(len(ladder) - 1), desc=f"SMC, T={topics}", unit="step", disable=None, leave=False):
+    for step in counted(range(len(ladder) - 1), f"SMC, T={topics}", "step"):
         rise = ladder[step + 1] - ladder[step]
         log_weights += [rise * particle.log_likelihood for particle in cloud]
         weights = np.exp(log_weights - log_weights.max())

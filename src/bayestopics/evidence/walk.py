@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln
-from tqdm import tqdm
 
 from bayestopics.base.jit import kernel
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import reference
 from bayestopics.evidence.tempered import Tempered
@@ -62,8 +62,8 @@ def go_over(
     """
     trials = _Trials(corpus, prior, min(max(SHORT[0], steps // SHARE), SHORT[1]), rng)
     order = sorted(set(topics), reverse=number % 2 == 0)
-    bar = {"desc": "looking for topics", "unit": "T", "total": len(order), "disable": None, "leave": False}
-    for before, many in tqdm(zip([None, *order], order, strict=False), **bar):
+    pairs = list(zip([None, *order], order, strict=False))
+    for before, many in counted(pairs, "looking for topics", "T"):
         start = time.process_time()
         if number == 0:
             found[many] = Found(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)

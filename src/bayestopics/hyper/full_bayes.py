@@ -14,7 +14,7 @@ import numpy as np
 from statsmodels.nonparametric.kernel_density import KDEMultivariate
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import counted
+from bayestopics.base.progress import counted_sweeps
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.urns import ENDS, Urns, check_model
 from bayestopics.lda import sampler as sampler_by_name
@@ -74,7 +74,7 @@ def full_bayes(
     start = Prior(float(np.clip(start.alpha, *alphas)), float(np.clip(start.eta, *etas)))
     state, lengths = module.init(corpus, topics, start, rng), corpus.document_lengths
     draws = np.empty((sweeps, 2))
-    for i in counted(range(-burn_in, sweeps), "full Bayes"):
+    for i in counted_sweeps(range(-burn_in, sweeps), "full Bayes"):
         module.sweep(state, rng)
         if i < -(burn_in // 2):
             continue

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.urns import Urns, at_ends, check_model
 from bayestopics.lda import sampler as sampler_by_name
@@ -71,7 +71,7 @@ def gibbs_em(
     module = sampler_by_name(sampler)
     state = module.init(corpus, topics, start, rng)
     path, kept, steady = [(float(state.alpha[0]), state.eta)], [], 0
-    for _ in (bar := tqdm(range(steps), desc="Gibbs-EM", unit="step", disable=None, leave=False)):
+    for _ in counted(range(steps), "Gibbs-EM", "step"):
         histograms = Histograms(corpus)
         for i in range(-burn_in, sweeps):
             module.sweep(state, rng)
@@ -81,7 +81,6 @@ def gibbs_em(
         state = replace(state, alpha=np.full(topics, alpha), eta=eta)
         path.append((alpha, eta))
         kept.append(sweeps)
-        bar.set_postfix(alpha=f"{alpha:.3g}", eta=f"{eta:.3g}")
         steady = steady + 1 if np.max(np.abs(np.log(path[-1]) - np.log(path[-2]))) < tolerance else 0
         if steady == STEADY:
             break

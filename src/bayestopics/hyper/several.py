@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import f
-from tqdm import tqdm
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import telling
-from bayestopics.base.seeds import generator
+from bayestopics.base.processes import in_processes
+from bayestopics.base.progress import Progress, telling
+from bayestopics.base.seeds import generator, seed_from
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains
 from bayestopics.hyper.search import Found, check, find
 from bayestopics.hyper.tempering import TemperedChain
-from bayestopics.runs.workers import in_processes
 
 CHAINS = 4
 DISAGREE = 0.01  # the chains disagree if this test of theirs has a smaller p-value
@@ -61,7 +60,7 @@ def search_several(
         raise InputError(f"nothing to do with {chains} chains and {workers} workers")
     sweeps = how["sweeps"]
     check(how.get("alphas"), how.get("etas"), how.get("shape"), sweeps)  # before processes start
-    seeds = [int(generator(seed, f"hyper/chain/{number}").integers(2**31)) for number in range(chains)]
+    seeds = [seed_from(generator(seed, f"hyper/chain/{number}")) for number in range(chains)]
     found = _all(corpus, topics, how, seeds, min(workers, chains), round(USUAL * sweeps * chains))
     together = found[0].best if chains == 1 else best_of_chains([one.chains[0] for one in found])
     same = agreement([one.best for one in found])
@@ -108,7 +107,7 @@ def _doubts(chains: int, same: float | None) -> list[str]:
 def _all(corpus: Corpus, topics: int, how: dict[str, Any], seeds: list[int], workers: int, sweeps: int) -> list[Found]:
     """`sweeps`: about how many there will be."""
     if workers == 1:
-        with tqdm(desc=f"{len(seeds)} chains", unit="sweep", total=sweeps, disable=None) as bar, telling(bar.update):
+        with Progress(f"{len(seeds)} chains", sweeps, "sweep") as bar, telling(bar.update):
             return [find(corpus, topics, seed=seed, **how) for seed in seeds]
     return in_processes(_job, corpus, [(topics, how, seed) for seed in seeds], sweeps, workers)
 

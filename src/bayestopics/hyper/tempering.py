@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import counted
+from bayestopics.base.progress import counted_sweeps
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import Side, Sides, of_assignments, of_parameters
@@ -121,7 +121,7 @@ def temper(
     j, rows = _nearest(points, state), None
     index, values = np.empty(sweeps, np.int64), np.empty((sweeps, len(functionals)))
     of_alpha, of_eta = np.empty((sweeps, sides.alpha.length)), np.empty((sweeps, sides.eta.length))
-    for i in counted(range(sweeps), description):
+    for i in counted_sweeps(range(sweeps), description):
         if rows is not None:
             j = move(j, *rows, rng)
         state = replace(state, alpha=priors[j], eta=float(points[j, 1]))

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, gammaln
-from tqdm import tqdm
 
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.base.special import digamma as kernel_digamma
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.sides import DirichletSide
@@ -63,7 +63,7 @@ def variational_em(
         raise InputError(f"nothing to do with {steps} steps of {passes} passes")
     field = MeanField(corpus, topics, start, rng)
     path, bounds, converged = [(field.alpha, field.eta)], [], False
-    for _ in (bar := tqdm(range(steps), desc="variational EM", unit="step", disable=None, leave=False)):
+    for _ in counted(range(steps), "variational EM", "step"):
         for _ in range(passes):
             field.update_documents()
             words, expected = field.tokens()
@@ -72,7 +72,6 @@ def variational_em(
         field.update_prior()
         path.append((field.alpha, field.eta))
         bounds.append(value)
-        bar.set_postfix(alpha=f"{field.alpha:.3g}", eta=f"{field.eta:.3g}", bound=f"{value:.6g}")
         moved = np.abs(np.log(path[-1]) - np.log(path[-2])).max()
         if len(bounds) > 1 and max(moved, bounds[-1] / bounds[-2] - 1, 1 - bounds[-1] / bounds[-2]) < tolerance:
             converged = True

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
-from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
@@ -223,7 +223,7 @@ def steps_of(first: int, end: int, unit: str, progress: Progress | None) -> Iter
     """first .. end - 1; how many are done is told to `progress`, or shown in a bar of its own."""
     steps: Iterable[int] = range(first, end)
     if progress is None:
-        steps = tqdm(steps, desc="hdp", unit=unit, initial=first, total=end, disable=None)
+        steps = counted(steps, "hdp", unit, total=end, done=first)
     for number in steps:
         if progress:
             progress(number)
@@ -235,16 +235,6 @@ def steps_of(first: int, end: int, unit: str, progress: Progress | None) -> Iter
 def by_size(counts: np.ndarray) -> np.ndarray:
     """The columns, the largest first."""
     return counts[:, np.argsort(-counts.sum(axis=0), kind="stable")]
-
-
-class NoCheckpoint:
-    """For runs that are over in an instant."""
-
-    def load(self) -> None: ...
-    def due(self) -> bool:
-        return False
-
-    def save(self, state: Any) -> None: ...
 
 
 def warm(settings: HdpSettings) -> None:

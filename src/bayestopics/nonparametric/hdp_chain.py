@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric import hdp_blocked
 from bayestopics.nonparametric import hdp_gibbs as plain
@@ -68,7 +68,7 @@ def hdp_gibbs(
     check(variant, choice)
     state = start.copy() if start else random_start(corpus, HdpPrior(gamma, concentration, eta), topics, rng)
     rows, seconds = [], 0.0
-    for i in tqdm(range(-burn_in, sweeps), desc="HDP", unit="sweep", disable=None, leave=False):
+    for i in counted(range(-burn_in, sweeps), "HDP", "sweep"):
         begin = time.perf_counter()
         state, made = step(state, rng, moves, variant, choice, sampler, resample)
         seconds += time.perf_counter() - begin

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 from scipy.special import gammaln, logsumexp
-from tqdm import tqdm
 
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.uniforms import new_words, uniform
@@ -119,7 +119,7 @@ def left_to_right_of_states(
 
 def _shown(documents: list[Any], more: str = "") -> Iterable[Any]:
     """With a progress bar: long documents take long."""
-    return tqdm(documents, desc=f"left to right{more}", unit="document", disable=None, leave=False)
+    return counted(documents, f"left to right{more}", "document")
 
 
 def _of_active(state: HdpState) -> HdpState:

@@ -14,12 +14,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.files import replacing
+from bayestopics.base.plain import without_nan
 from bayestopics.base.plotting import COLOURS, save
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.estimates import surface
 from bayestopics.lda.state import Prior
 from bayestopics.runs.fit import fit
-from bayestopics.runs.record import without_nan
 from bayestopics.runs.select import Selection
 from bayestopics.studies.hyperparameters.figures import ELLIPSE, REGION, contours, outline
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
@@ -122,7 +122,7 @@ def score(
     state = module.init(training, topics, prior, rng)
     batch_of = np.arange(sweeps) * min(BATCHES, sweeps) // sweeps
     batches = [Completion(heldout) for _ in range(min(BATCHES, sweeps))]
-    for i in tqdm(range(-burn_in, sweeps), desc="completion", unit="sweep", disable=None, leave=False):
+    for i in counted(range(-burn_in, sweeps), "completion", "sweep"):
         module.sweep(state, rng)
         if i >= 0:
             batches[batch_of[i]].add(state)

@@ -16,10 +16,10 @@ from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 
 import numpy as np
-from tqdm import tqdm
 
 from bayestopics.base import processes
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import Progress, counted
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import lanes
@@ -114,7 +114,7 @@ def score(
     chunks = groups(todo, workers, CHAINS if sampler == TOGETHER else 1)
     finished = _in_processes(plan, chunks, workers) if workers > 1 else (estimates_of(plan, chunk) for chunk in chunks)
     estimates: dict[int, np.ndarray] = {}
-    with tqdm(desc="leave one out", unit="document", total=len(todo), disable=None, leave=False) as bar:
+    with Progress("leave one out", len(todo), "document") as bar:
         for found in finished:
             estimates |= found
             bar.update(len(found))
@@ -158,7 +158,7 @@ def _warm_start(plan: Plan, sweeps: int) -> np.ndarray:
     rng = generator(plan.seed, "score/leave-one-out/warm-up")
     module = sampler_by_name(plan.sampler)
     state = module.init(plan.corpus, plan.topics, plan.prior, rng)
-    for _ in tqdm(range(sweeps), desc="warm-up", unit="sweep", disable=None, leave=False):
+    for _ in counted(range(sweeps), "warm-up", "sweep"):
         module.sweep(state, rng)
     return state.assignments
 

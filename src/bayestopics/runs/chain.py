@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
@@ -105,10 +105,10 @@ def run_chain(
         rng.bit_generator.state = rng_state
         chain = Chain(from_assignments(corpus, topics, prior, assignments), rows, seconds, resumed + 1, observer)
     steps: Iterable[int] = range(len(chain.rows), sweeps)
-    if progress:  # and no bar: even one that is not drawn makes a semaphore, which a worker that is ended would leave
+    if progress:
         progress(len(chain.rows))
     else:
-        steps = tqdm(steps, desc=description, unit="sweep", initial=len(chain.rows), total=sweeps, disable=None)
+        steps = counted(steps, description, "sweep", total=sweeps, done=len(chain.rows))
     for sweep in steps:
         begin = time.perf_counter()
         info = module.sweep(chain.state, rng)

@@ -1,49 +1,80 @@
 """Checkpoints: a killed run goes on where it was, and gives the same bits.
 
-A checkpoint is the pickled state of a run, its random generator included, and the seconds that it took so far, in a
-file named by the run's identity and the package versions - never a declared output of the workflow, because Snakemake
-deletes those when a job fails.
+A checkpoint is the packed state of a run, its random generators included, in a folder named by the task's identity and
+the package versions - never a declared output of the workflow, because Snakemake deletes those when a job fails. Parts
+of a run, such as its chains, have a file each. A checkpoint that is damaged is set aside; one that cannot be written
+costs a line on standard error, and nothing else.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import json
 import os
-import pickle
+import shutil
+import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bayestopics.base.files import replacing
-from bayestopics.runs.record import Stopwatch, Task, canonical, versions
+from bayestopics.base.packing import Damaged, pack, unpack
+from bayestopics.base.stopwatch import Stopwatch
+from bayestopics.runs.result import key, versions
+from bayestopics.runs.task import Task
+
+NO_SECONDS = {"wall_seconds": 0.0, "cpu_seconds": 0.0}
 
 
 class Checkpoint:
     def __init__(self, folder: Path, task: Task, every_seconds: float = 30.0) -> None:
-        key = hashlib.sha256((task.identity + canonical(versions())).encode()).hexdigest()
-        self.path = folder / f"{key[:32]}.checkpoint"
+        self.folder = folder / key(task, versions())[:32]
+        self.path = self.folder / "whole.state"
         self.every_seconds = every_seconds
         self._last = time.monotonic()
-        self._watch, self._earlier = Stopwatch(), {"wall_seconds": 0.0, "cpu_seconds": 0.0}
+        self._watch, self._process = Stopwatch(), os.getpid()
+        self._earlier = self._seconds_of_earlier_lives()
+        self._told = False
+
+    def part(self, name: str) -> Checkpoint:
+        """The checkpoint of a part of the run."""
+        one = copy.copy(self)
+        one.path = self.folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.state"
+        one._last = time.monotonic()
+        return one
+
+    def exists(self) -> bool:
+        return self.folder.is_dir() and any(self.folder.glob("*.state"))
 
     def load(self) -> Any | None:
-        """The saved state, or None. The file is ours and whole: it was renamed into place."""
+        """The saved state, or None."""
         try:
-            with open(self.path, "rb") as file:
-                state, self._earlier = pickle.load(file)
+            return unpack(self.path.read_bytes())
         except FileNotFoundError:  # never saved, or a twin of this process has just finished
             return None
-        self._watch = Stopwatch()
-        return state
+        except (Damaged, OSError) as error:
+            aside = self.path.with_suffix(".damaged")
+            self._say(
+                f"{self.path}: this checkpoint is damaged: {error}; it is set aside as {aside.name}, starting anew"
+            )
+            with suppress(OSError):
+                os.replace(self.path, aside)
+            return None
 
     def due(self) -> bool:
         return time.monotonic() - self._last >= self.every_seconds
 
     def save(self, state: Any) -> None:
-        with replacing(self.path) as temporary, open(temporary, "wb") as file:
-            pickle.dump((state, self.seconds()), file, protocol=pickle.HIGHEST_PROTOCOL)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            _write(self.path, pack(state))
+            if os.getpid() == self._process:
+                _write(self.folder / "seconds.json", json.dumps(self.seconds()).encode())
+        except OSError as error:
+            if not self._told:
+                self._say(f"{self.path}: this checkpoint cannot be written ({error.strerror}); the run goes on without")
+            self._told = True
         self._last = time.monotonic()
 
     def seconds(self) -> dict[str, float]:
@@ -53,4 +84,21 @@ class Checkpoint:
 
     def remove(self) -> None:
         """After the record is written."""
-        self.path.unlink(missing_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _seconds_of_earlier_lives(self) -> dict[str, float]:
+        try:
+            found = json.loads((self.folder / "seconds.json").read_bytes())
+            return {name: float(found[name]) for name in NO_SECONDS}
+        except (OSError, ValueError, KeyError, TypeError):
+            return dict(NO_SECONDS)
+
+    def _say(self, line: str) -> None:
+        print(f"bayestopics: {line}", file=sys.stderr, flush=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from bayestopics.runs.record import Result, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def evidence_record(task: Task, found: dict[str, Any], **volatile: Any) -> Result:

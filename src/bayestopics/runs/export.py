@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
-from bayestopics.runs.record import Result, canonical, read
+from bayestopics.runs.record import read
+from bayestopics.runs.result import Result
 
 if TYPE_CHECKING:
     import arviz

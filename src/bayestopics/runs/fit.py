@@ -13,6 +13,7 @@ import pandas as pd
 from bayestopics.base.code import code_hash
 from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
@@ -20,7 +21,9 @@ from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior
 from bayestopics.runs.chain import Chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task, describe, write
+from bayestopics.runs.record import write
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task, describe
 from bayestopics.runs.topics_tables import top_words, topic_shares, topics_table
 from bayestopics.runs.workers import run_chains
 

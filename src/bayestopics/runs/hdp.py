@@ -18,6 +18,8 @@ import pandas as pd
 from bayestopics.base.code import code_hash
 from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
+from bayestopics.base.processes import in_processes
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.nonparametric.compute import LEARNERS, STARTS, HdpSettings, Outcome, learn, sample, split, warm
@@ -26,9 +28,10 @@ from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import LARGEST_RHAT, convergence
-from bayestopics.runs.record import Result, Stopwatch, Task, describe, read, write
+from bayestopics.runs.record import read, write
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task, describe
 from bayestopics.runs.topics_tables import top_words, topic_shares, topics_table
-from bayestopics.runs.workers import in_processes
 
 SHORTEST_HALF = 16  # sweeps, for a standard error that means something
 DRIFT = 3.0  # standard errors between the halves of a chain

@@ -12,6 +12,7 @@ import pandas as pd
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.jit import CACHE
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import compute
 from bayestopics.evidence.pmmh import TopicPosterior, pmmh
@@ -20,7 +21,9 @@ from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.evidence_record import evidence_record
-from bayestopics.runs.record import Result, Stopwatch, Task, describe, write
+from bayestopics.runs.record import write
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task, describe
 
 BY_NAME = "sparse"  # the sampler of Chib's estimate, the harmonic means and the pseudo-marginal one
 

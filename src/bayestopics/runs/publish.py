@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bayestopics.runs.record import Result, read
+from bayestopics.runs.record import read
+from bayestopics.runs.result import Result
 
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"

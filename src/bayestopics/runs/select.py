@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
-from tqdm import tqdm
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence
@@ -70,7 +70,7 @@ def select(
     check(topics, sweeps)
     numbers = sorted(set(topics))
     rows, doubts = [], []
-    for number in tqdm(numbers, desc="select", unit="T", disable=None):
+    for number in counted(numbers, "select", "T"):
         rng = generator(seed, f"select/{number}")
         chain = full_bayes(corpus, number, sweeps=sweeps, burn_in=sweeps, rng=rng)
         alpha, eta = chain.mode.tolist()

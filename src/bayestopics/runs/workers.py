@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
-from tqdm import tqdm
-
-from bayestopics.base import processes
+from bayestopics.base.processes import in_processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.chain import Chain, LargestShares, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Task
-
-REFRESH = 0.2  # seconds between two looks at the workers' progress
+from bayestopics.runs.task import Task
 
 
 def run_chains(corpus: Corpus, runs: Sequence[Task], checkpoints: Sequence[Checkpoint], workers: int) -> list[Chain]:
@@ -62,42 +54,3 @@ def _chain(corpus: Corpus, task: Task, assignments: Any, rows: Any, seconds: Any
 def _finished(corpus: Corpus, task: Task, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
     chain = _run(corpus, task, checkpoint, progress)
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed
-
-
-# -- for any kind of chain -------------------------------------------------------------------------
-
-
-def in_processes(
-    job: Callable[..., Any],
-    corpus: Corpus,
-    jobs: Sequence[tuple[Any, ...]],
-    steps: int,
-    workers: int,
-    unit: str = "sweep",
-) -> list[Any]:
-    """job(corpus, *arguments, progress=...) for each tuple of arguments, at most `workers` at a time.
-
-    `progress` is to be told how many steps are done, of `steps` in all jobs together.
-    """
-    done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # steps of each, in shared memory
-    lean = replace(corpus)  # without the counts that it has cached
-    with processes.pool(workers, done) as submit:
-        futures = [submit(_in_worker, number, job, lean, *arguments) for number, arguments in enumerate(jobs)]
-        _watch(futures, done, steps, unit)
-        return [future.result() for future in futures]
-
-
-def _in_worker(done: Any, number: int, job: Callable[..., Any], corpus: Corpus, *arguments: Any) -> Any:
-    read_only = replace(corpus)  # pickling forgets it, and the kernels are compiled for read-only tokens
-    return job(read_only, *arguments, progress=partial(done.__setitem__, number))
-
-
-def _watch(futures: list[Future], done: Any, steps: int, unit: str) -> None:
-    """One progress bar over all chains, until they are finished or one has failed."""
-    waiting = set(futures)
-    with tqdm(desc=f"{len(futures)} chains", unit=unit, total=steps, disable=None) as bar:
-        while waiting:
-            finished, waiting = wait(waiting, timeout=REFRESH, return_when=FIRST_EXCEPTION)
-            bar.update(sum(done) - bar.n)
-            for future in finished:
-                future.result()  # raises what the worker raised

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from bayestopics.corpus.registry import Entry
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 
 Records = Mapping[str, Result]
 VERDICTS = ("reproduced", "partly", "not reproduced", "not comparable")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import fisher_exact, mannwhitneyu
 
 from bayestopics.corpus.registry import Entry
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.blocking.compute_times import seconds_a_sweep
 from bayestopics.studies.blocking.figures import by, trapped
 from bayestopics.studies.claims import Answer, MissingRecords, Records, verdict

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayestopics.base.seeds import generator
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
 from bayestopics.lda.state import Prior, State
 from bayestopics.predict.completion import Completion, split
 from bayestopics.runs.chain import Perplexity, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 PAIRS = 20_000
 STATISTICS = ("log_joint", "squared_shares", "together")

@@ -11,14 +11,16 @@ import time
 import numba
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from bayestopics.base.processes import using_threads
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
 from bayestopics.runs.chain import warm
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus) -> Result:
@@ -32,7 +34,7 @@ def compute(task: Task, corpus: Corpus) -> Result:
     for name in params["samplers"]:
         warm(name)
     rows = []
-    for topics in tqdm(params["topics"], desc=task.name, unit="T", disable=None):
+    for topics in counted(params["topics"], task.name, "T"):
         settled = sampler("sparse").init(corpus, topics, prior, rng)
         for _ in range(params["settling_sweeps"]):
             sampler("sparse").sweep(settled, rng)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.blocking.compute_chain import STATISTICS
 from bayestopics.studies.blocking.compute_times import seconds_a_sweep
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from bayestopics.base.seeds import generator
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import effective_sample_size, mcse
 from bayestopics.lda.state import Prior
 from bayestopics.predict.completion import Completion, split
 from bayestopics.runs.chain import Perplexity, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.runs.topics_tables import topic_shares, topics_table
 
 FEW_EFFECTIVE_DRAWS = 20

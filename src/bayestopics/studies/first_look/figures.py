@@ -10,7 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from bayestopics.base.plotting import COLOURS, label_scale
 from bayestopics.runs.fit import convergence
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 
 LARGEST = 6  # topics shown a corpus
 WORDS = 8  # words shown a topic

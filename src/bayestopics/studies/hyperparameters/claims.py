@@ -13,7 +13,7 @@ import pandas as pd
 
 from bayestopics.corpus.registry import Entry
 from bayestopics.hyper.search import FLAT, TOO_FEW_TRIPS
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, MissingRecords, Records, verdict
 from bayestopics.studies.hyperparameters.tables import (
     AD_HOC,

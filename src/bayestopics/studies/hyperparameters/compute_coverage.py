@@ -9,45 +9,32 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.seeds import seed_from
 from bayestopics.base.stages import Stages
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import best, best_of_chains
 from bayestopics.hyper.search import Runner, find
 from bayestopics.hyper.tempering import TemperedChain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 TOGETHER = 10  # chains in an ellipse of theirs
-
-
-class Prefixed:
-    """The part of a checkpoint that belongs to one of two computations."""
-
-    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
-        self.checkpoint, self.name = checkpoint, name
-
-    def load(self) -> Any | None:
-        return (self.checkpoint.load() or {}).get(self.name)
-
-    def due(self) -> bool:
-        return self.checkpoint.due()
-
-    def save(self, state: Any) -> None:
-        self.checkpoint.save({**(self.checkpoint.load() or {}), self.name: state})
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`chains`: a row an ellipse."""
     watch, params = Stopwatch(), task.params
-    seed = int(task.generator("truth").integers(2**31))
-    long = find(corpus, params["topics"], sweeps=params["long"], seed=seed, checkpoint=Prefixed(checkpoint, "truth"))
+    seed = seed_from(task.generator("truth"))
+    long = find(corpus, params["topics"], sweeps=params["long"], seed=seed, checkpoint=checkpoint.part("truth"))
     truth = np.array([long.best.alpha, long.best.eta])
     grid, log_zeta = long.chains[0].grid, long.chains[0].log_zeta
     runner = Runner(corpus, params["topics"], "single-site", "all", ())
-    stages = Stages(task.generator("chains"), Prefixed(checkpoint, "chains"))
-    numbers = tqdm(range(params["chains"]), desc=task.name, unit="chain", disable=None)
+    stages = Stages(task.generator("chains"), checkpoint.part("chains"))
+    numbers = counted(range(params["chains"]), task.name, "chain")
     chains = [runner.fresh(grid, log_zeta, params["burn_in"], params["sweeps"], stages) for _ in numbers]
     rows = [_row("batches", number, [chain], truth) for number, chain in enumerate(chains)]
     groups = [chains[first : first + TOGETHER] for first in range(0, len(chains) - TOGETHER + 1, TOGETHER)]

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.variational_em import variational_em
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 STARTS = (0.05, 5.0)  # alpha and eta of a start lie between these, evenly in their logs
 AVERAGED = 0.4  # the share of the steps of Gibbs-EM, at the end, whose noise is averaged
@@ -28,7 +30,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     jobs = [(method, start) for method in methods for start in range(task.params["starts"])]
     done: list[dict[str, Any]] = checkpoint.load() or []
     warm()
-    for method, start in tqdm(jobs[len(done) :], desc=task.name, unit="run", disable=None):
+    for method, start in counted(jobs[len(done) :], task.name, "run"):
         first = starting_point(task.generator(f"start {start}"))
         rng, begin = task.generator(f"{method} {start}"), time.process_time()
         path, converged, warnings = _fit(corpus, task.params["topics"], method, methods[method], first, rng)

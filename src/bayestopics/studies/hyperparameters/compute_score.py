@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.ad_hoc import CHOICES, ad_hoc
 from bayestopics.lda.state import Prior
 from bayestopics.predict.leave_one_out import score
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 ESTIMATED = ("gibbs-em", "variational-em")
 WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
@@ -22,10 +25,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
     """`before` are the records of tempering and of its rivals on the same corpus. The documents that are left out are
     the same for every choice. Tables: `scores`, a row a choice; `documents`, a row a choice and document."""
     watch, params = Stopwatch(), task.params
-    seed = int(task.generator().integers(2**31))
+    seed = seed_from(task.generator())
     made = checkpoint.load() or {}
     chosen = choices(before, params["topics"])
-    for choice, prior in tqdm(chosen.items(), desc=task.name, unit="choice", disable=None):
+    for choice, prior in counted(chosen.items(), task.name, "choice"):
         if choice not in made:
             made[choice] = score(corpus, params["topics"], prior, seed=seed, **{key: params[key] for key in WORK})
             checkpoint.save(made)

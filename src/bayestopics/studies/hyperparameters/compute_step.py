@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from bayestopics.base.seeds import generator
+from bayestopics.base.seeds import generator, seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.iterative_grid import Step, one_step, settled
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.hyperparameters.compute_surface import surface_table
 
 
@@ -22,7 +24,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
     watch, params = Stopwatch(), task.params
     steps = _steps(before[-1].tables["steps"]) if before else []
     shape = (params["shape"][0], params["shape"][1])
-    seed = int(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid").integers(2**31))  # of all steps
+    seed = seed_from(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid"))  # of all steps
     step, chain = one_step(corpus, params["topics"], steps, shape=shape, sweeps=params["sweeps"], seed=seed)
     steps.append(step)
     table = pd.DataFrame([one.row() for one in steps])

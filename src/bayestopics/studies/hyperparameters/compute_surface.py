@@ -8,6 +8,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, surface
@@ -18,7 +20,8 @@ from bayestopics.hyper.tempering import WITH_PARAMETERS, Functional, TemperedCha
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 CLOSE = 0.07  # documents with nearly the same topics [figure 4]
 
@@ -33,7 +36,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         params["topics"],
         sweeps=params["sweeps"],
         chains=params["chains"],
-        seed=int(task.generator().integers(2**31)),
+        seed=seed_from(task.generator()),
         sampler=params["sampler"],
         moves=params["moves"],
         functionals=functionals,

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.hyper.best import Ellipse
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.hyperparameters.tables import (
     OURS,
     best_of,

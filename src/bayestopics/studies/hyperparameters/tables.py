@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.stats import beta
 
 from bayestopics.hyper.best import Ellipse
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 
 OURS = "single-site"  # tempering on z alone
 TEMPERING = "tempering"

@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 
 from bayestopics.corpus.registry import Entry
 from bayestopics.predict.leave_one_out import TOO_LOW
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, MissingRecords, Records, require, verdict
 from bayestopics.studies.number_of_topics.compute_evidence import posteriors
 from bayestopics.studies.number_of_topics.compute_pmmh import first_step, running_mean

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from scipy.spatial.distance import pdist
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.lda import sampler
 from bayestopics.lda.parameters import draw_parameters
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
@@ -22,7 +24,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     module = sampler(params["sampler"])
     state = module.init(corpus, params["topics"], Prior(params["alpha"], params["eta"]), rng)
     means = []
-    for sweep in tqdm(range(params["burn_in"] + params["sweeps"]), desc=task.name, unit="sweep", disable=None):
+    for sweep in counted(range(params["burn_in"] + params["sweeps"]), task.name, "sweep"):
         module.sweep(state, rng)
         if sweep >= params["burn_in"]:
             beta = np.exp(draw_parameters(state, rng).log_beta)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+from bayestopics.base.seeds import seed_from
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.compute import hyper
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.number_of_topics import compute_pmmh as topics_pmmh
 
 
@@ -15,7 +17,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """h by serial tempering with `topics` topics, then one chain over T as `topics_pmmh`. A resumed run estimates h
     again, to the same bits; that is a small part of it."""
     params = task.params
-    seed = int(task.generator("hyper").integers(2**31))
+    seed = seed_from(task.generator("hyper"))
     found = hyper(corpus, params["topics"], sweeps=params["sweeps"], seed=seed, chains=1)
     h = {"alpha": found["alpha"], "eta": found["eta"]}
     at_h = dataclasses.replace(task, params={**params, **h})

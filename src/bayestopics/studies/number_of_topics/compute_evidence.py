@@ -8,12 +8,15 @@ import numba
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence, summary
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.evidence_record import evidence_record
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
@@ -32,7 +35,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
             method=params["method"],
             path=params.get("path", "reference"),
             **{key: params[key] for key in ("sweeps", "passes", "repeats") if key in params},
-            seed=int(task.generator().integers(2**31)),
+            seed=seed_from(task.generator()),
             workers=numba.get_num_threads(),
             checkpoint=checkpoint,
         )

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.evidence.pmmh import pmmh
@@ -15,7 +17,8 @@ from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def exact_posterior(corpus: Corpus, prior: Prior, topics: list[int]) -> np.ndarray:
@@ -40,7 +43,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
             starts=[1],
             inner=inner,
             iterations=params["iterations"],
-            seed=int(task.generator(f"m{inner}").integers(2**31)),
+            seed=seed_from(task.generator(f"m{inner}")),
             sampler="single-site",
         )
         visits = found.trace["topics"].to_numpy()[:, None] == np.array(topics)

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import annealing, reference
 from bayestopics.evidence.compute import ESTIMATORS, warm
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 BACKWARD = ("reference", "ais")
 LAW = ("documents", "length", "terms", "topics", "alpha", "eta")
@@ -40,7 +42,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         for repeat in range(params["repeats"] if direction == "forward" else 1)
     ]
     rows: list[dict[str, Any]] = checkpoint.load() or []
-    for job in tqdm(jobs[len(rows) :], desc=task.name, unit="estimate", disable=None):
+    for job in counted(jobs[len(rows) :], task.name, "estimate"):
         number, path, steps, direction, repeat = job
         simulated = simulate_lda(**law, rng=task.generator(f"corpus {number}"))
         warm(path)

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pmmh import given_by, pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
@@ -40,7 +43,7 @@ def walk(
         inner=params["inner"],
         iterations=params["iterations"] - burn_in,
         burn_in=burn_in,
-        seed=int((longer.task if longer else task).generator().integers(2**31)),
+        seed=seed_from((longer.task if longer else task).generator()),
         sampler=params["sampler"],
         shorter=params.get("shorter", ()),
         given=given,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
 from bayestopics.predict.leave_one_out import score
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 COLUMNS = ("log_score", "standard_error", "sampling_error", "perplexity")
 WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
@@ -19,9 +22,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """Tables: `scores`, a row a T; `documents`, a row a T and document; `timing`. The documents that are left out are
     the same for every T, so that differences between T have little sampling error."""
     watch, params = Stopwatch(), task.params
-    seed = int(task.generator().integers(2**31))
+    seed = seed_from(task.generator())
     made = checkpoint.load() or {}
-    for topics in tqdm(params["topics"], desc=task.name, unit="T", disable=None):
+    for topics in counted(params["topics"], task.name, "T"):
         if topics not in made:
             single, prior = Stopwatch(), Prior(params["alpha"], params["eta"])
             found = score(corpus, topics, prior, seed=seed, **{key: params[key] for key in WORK})

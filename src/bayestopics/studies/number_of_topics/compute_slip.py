@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.number_of_topics import compute_pmmh as topics_pmmh
 
 

@@ -17,7 +17,7 @@ from scipy.stats import kendalltau
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.predict.leave_one_out import TOO_LOW
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics.compute_ladder import scatter, spread
 from bayestopics.studies.number_of_topics.compute_pmmh import running_mean
 from bayestopics.studies.number_of_topics.times import hours

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics import figures as topics
 
 WALKS = ("pmmh", "empirical")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 
 PMMH = (  # corpus, m, steps, the paper's hours
     ("lda-20", 50, 5_000, 22.7),

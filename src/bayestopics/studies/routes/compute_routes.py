@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.seeds import seed_from
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.evidence.compute import evidence
@@ -21,7 +23,8 @@ from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.nonparametric.compute import LARGE, HdpSettings, learn, sample
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.number_of_topics import compute_score as topics_score
 
 ESTIMATES = {
@@ -116,7 +119,7 @@ def _prior(task: Task) -> Prior:
 
 
 def by_evidence(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
-    work, seed = dict(task.params["evidence"]), int(task.generator().integers(2**31))
+    work, seed = dict(task.params["evidence"]), seed_from(task.generator())
     found = evidence(corpus, work.pop("topics"), _prior(task), **work, seed=seed, checkpoint=checkpoint)
     names = {"topics": "topics", "weight": "log_evidence", "error": "standard_error"}
     columns = {name: [np.nan if value is None else value for value in found[key]] for name, key in names.items()}
@@ -134,7 +137,7 @@ def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
         inner=work["inner"],
         iterations=work["iterations"] - burn_in,
         burn_in=burn_in,
-        seed=int(task.generator().integers(2**31)),
+        seed=seed_from(task.generator()),
         sampler="sparse",
         checkpoint=checkpoint,
     )

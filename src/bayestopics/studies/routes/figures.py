@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.routes.compute_routes import ESTIMATES, EVIDENCE, GIBBS
 
 OF_LDA = 3  # the first routes; the others are of the HDP

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayestopics.corpus.registry import Entry
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, MissingRecords, Records, verdict
 from bayestopics.studies.split_merge.tables import (
     FIRST,

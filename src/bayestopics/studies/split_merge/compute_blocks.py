@@ -9,14 +9,16 @@ import time
 from typing import Any
 
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
 from bayestopics.nonparametric.hdp_chain import SAMPLERS, step
 from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 TRACED = ("topics", "log_joint")  # label-invariant
 
@@ -30,7 +32,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     watch, params = Stopwatch(), task.params
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
     done: list[tuple[pd.DataFrame, float]] = checkpoint.load() or []
-    for sampler, seed in tqdm(jobs[len(done) :], desc=task.name, unit="chain", disable=None):
+    for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         done.append(_chain(task, corpus, sampler, seed))
         if checkpoint.due():
             checkpoint.save(done)

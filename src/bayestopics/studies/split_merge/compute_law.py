@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.split_merge.chain import SAMPLERS, advance, warm
 
 Partition = tuple[int, ...]  # the topic of each token, numbered by first appearance
@@ -36,7 +38,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
         for seed in range(params["seeds"])
     ]
     done: list[tuple[dict[str, Any], pd.Series]] = checkpoint.load() or []
-    for number, sampler, seed in tqdm(jobs[len(done) :], desc=task.name, unit="chain", disable=None):
+    for number, sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         keys = {"case": number, "sampler": sampler, "seed": seed}
         rng = task.generator(f"{number} {sampler} {seed}")
         visits = _visits(params["cases"][number], sampler, params["sweeps"], rng)

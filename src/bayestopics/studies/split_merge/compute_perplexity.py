@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
 from bayestopics.predict.left_to_right import given_beta, log_mean_of_products
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.split_merge.chain import advance, warm
 
 COMPARED = ("gibbs", "exact", "paper")
@@ -34,7 +36,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     watch, params = Stopwatch(), task.params
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in COMPARED]
     done: list[list[dict[str, Any]]] = checkpoint.load() or []
-    for sampler, seed in tqdm(jobs[len(done) :], desc=task.name, unit="chain", disable=None):
+    for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         done.append(_chain(task, corpus, sampler, seed))
         if checkpoint.due():
             checkpoint.save(done)

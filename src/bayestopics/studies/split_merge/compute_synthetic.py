@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
-from tqdm import tqdm
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.nonparametric.hdp_chain import HdpChain, hdp_gibbs
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.split_merge.chain import SAMPLERS, warm
 
 
@@ -30,7 +32,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
     done: list[dict[str, Any]] = checkpoint.load() or []
-    for sampler, seed in tqdm(jobs[len(done) :], desc=task.name, unit="chain", disable=None):
+    for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         start = random_start(corpus, prior, params["start"], task.generator(f"start {seed}"))
         warm(start, sampler)
         rng = task.generator(f"{sampler} {seed}")

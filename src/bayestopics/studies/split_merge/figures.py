@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.split_merge.tables import (
     GIBBS,
     LABELS,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 
 GIBBS = "gibbs"
 LABELS = {

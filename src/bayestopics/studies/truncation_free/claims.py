@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.corpus.registry import Entry
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, MissingRecords, Records, verdict
 from bayestopics.studies.truncation_free.tables import (
     METHODS,

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sparse
-from tqdm import tqdm
 
 from bayestopics.base.memory import peak_mb
+from bayestopics.base.progress import Progress
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 from bayestopics.studies.truncation_free.compute_stream import LEARNERS
 
 SPARSE = 0.05  # Dirichlet parameter of the topics
@@ -32,14 +34,14 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     watch, params, source = Stopwatch(), task.params, Source.of(task)
     learner, found, seconds = _start(task, source, checkpoint.load())
     checks = np.linspace(0, params["documents"], params["checks"] + 1).round().astype(int).tolist()
-    with tqdm(total=params["documents"], desc=task.name, unit="doc", disable=None) as bar:
+    with Progress(task.name, params["documents"], "document") as bar:
         for end in checks[len(found) :]:
             while learner.documents_seen < end:
                 batch = source.batch(learner.updates)
                 begin = time.process_time()
                 learner.partial_fit(batch)
                 seconds += time.process_time() - begin
-                bar.update(learner.documents_seen - bar.n)
+                bar.reach(learner.documents_seen)
                 if checkpoint.due():
                     checkpoint.save((learner.state_dict(), found, seconds))
             found.append(_check(learner, seconds))

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sparse
-from tqdm import tqdm
 
+from bayestopics.base.progress import Progress
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed, plug_in
 from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
@@ -26,7 +27,8 @@ from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 LEARNERS: dict[tuple[str, str], type[Learner]] = {
     ("dp-mixture", "truncation-free"): TruncationFreeDPMixture,
@@ -45,7 +47,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     stream, test = Stream.of(corpus, task), held_out(corpus, task)
     checks = checks_of(params["documents"], params["checks"])
     learner, found, seconds = _start(task, stream, checkpoint.load())
-    with tqdm(total=params["documents"], desc=task.name, unit="doc", disable=None) as bar:
+    with Progress(task.name, params["documents"], "document") as bar:
         for number in range(len(found), len(checks)):
             while learner.documents_seen < checks[number]:
                 begin = time.process_time()
@@ -53,7 +55,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
                 seconds += time.process_time() - begin
                 if checkpoint.due():
                     checkpoint.save((learner.state_dict(), found, seconds))
-            bar.update(learner.documents_seen - bar.n)
+            bar.reach(learner.documents_seen)
             found.append(_check(learner, test, task, number, seconds))
     trace = pd.DataFrame([row for row, _, _ in found])
     timing = pd.DataFrame([{"documents": row["documents"], "seconds": at} for row, _, at in found])

@@ -6,9 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.nonparametric.local_collapse_toy import CASES, toy_figure2
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import Result, Stopwatch, Task
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 from bayestopics.studies.truncation_free.tables import (
     METHODS,
     Panels,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bayestopics.runs.record import Result
+from bayestopics.runs.result import Result
 
 METHODS = ("truncation-free", "truncated")
 MODELS = ("dp-mixture", "hdp")

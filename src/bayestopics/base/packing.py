@@ -1,0 +1,157 @@
+"""State of a computation as bytes and back, with nothing in the file that could be run.
+
+A packed file is one line of text, a checksum, and an npz archive: the structure as JSON, and the arrays that it refers
+to by number. Besides plain values there may be arrays, tables, random generators and dataclasses. A dataclass is named
+by its module and filled in without calling anything; only modules that the program has already imported are looked at.
+Whatever else a file asks for is damage.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+MAGIC = b"bayestopics state 1\n"
+STRUCTURE = "structure"
+GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
+
+
+class Damaged(ValueError):
+    """The bytes are not what was packed."""
+
+
+def pack(value: Any) -> bytes:
+    packer = _Packer()
+    structure = json.dumps(packer.plain(value)).encode()
+    content = io.BytesIO()
+    named = {f"a{number}": array for number, array in enumerate(packer.arrays)}
+    np.savez(content, allow_pickle=False, **{STRUCTURE: np.frombuffer(structure, np.uint8)}, **named)
+    body = content.getvalue()
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+
+
+def unpack(data: bytes) -> Any:
+    start = len(MAGIC) + 65
+    if not data.startswith(MAGIC) or len(data) < start:
+        raise Damaged("it is no file of ours, or cut short")
+    body = data[start:]
+    if hashlib.sha256(body).hexdigest().encode() != data[len(MAGIC) : start - 1]:
+        raise Damaged("its checksum is wrong")
+    try:
+        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return _Unpacker(arrays).value(json.loads(arrays[STRUCTURE].tobytes()))
+    except Damaged:
+        raise
+    except Exception as error:  # a checksum may be planted too
+        raise Damaged(f"it cannot be understood ({type(error).__name__}: {error})") from None
+
+
+class _Packer:
+    """Values as JSON: plain ones as they are, lists as lists, all else as {kind: content}."""
+
+    def __init__(self) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._numbers: dict[int, int] = {}  # of arrays that are there already: what was shared stays shared
+        self._alive: list[Any] = []  # so that no id is used twice
+
+    def plain(self, value: Any) -> Any:
+        if value is None or type(value) in (bool, int, float, str):
+            return value
+        if type(value) is list:
+            return [self.plain(item) for item in value]
+        if type(value) is tuple:
+            return {"tuple": [self.plain(item) for item in value]}
+        if type(value) is dict:
+            return {"dict": [[self.plain(key), self.plain(item)] for key, item in value.items()]}
+        if isinstance(value, np.ndarray):
+            return {"array": [self._number(value), value.flags.writeable]}
+        if isinstance(value, np.generic):
+            return {"scalar": self._number(np.array(value))}
+        if isinstance(value, np.random.Generator):
+            return {"generator": self.plain(value.bit_generator.state)}
+        if isinstance(value, pd.DataFrame):
+            return {"table": self._table(value)}
+        if isinstance(value, pd.Series):
+            return {"series": [self._table(value.to_frame("values")), self.plain(value.name)]}
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            kind = type(value)
+            content = {field.name: self.plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return {"dataclass": [kind.__module__, kind.__qualname__, content]}
+        raise TypeError(f"{type(value).__name__} cannot be packed")
+
+    def _number(self, array: np.ndarray) -> int:
+        if array.dtype.hasobject:
+            raise TypeError("an array of Python objects cannot be packed")
+        if id(array) not in self._numbers:
+            self._numbers[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+            self._alive.append(array)
+        return self._numbers[id(array)]
+
+    def _table(self, table: pd.DataFrame) -> int:
+        content = io.BytesIO()
+        table.to_parquet(content)
+        return self._number(np.frombuffer(content.getvalue(), np.uint8))
+
+
+class _Unpacker:
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._arrays = arrays
+
+    def value(self, plain: Any) -> Any:
+        if isinstance(plain, list):
+            return [self.value(item) for item in plain]
+        if not isinstance(plain, dict):
+            return plain
+        ((kind, content),) = plain.items()
+        if kind == "tuple":
+            return tuple(self.value(item) for item in content)
+        if kind == "dict":
+            return {self.value(key): self.value(item) for key, item in content}
+        if kind == "array":
+            array = self._arrays[f"a{content[0]}"]
+            array.flags.writeable = content[1]
+            return array
+        if kind == "scalar":
+            return self._arrays[f"a{content}"][()]
+        if kind == "generator":
+            return _generator(self.value(content))
+        if kind == "table":
+            return self._table(content)
+        if kind == "series":
+            return self._table(content[0])["values"].rename(self.value(content[1]))
+        if kind == "dataclass":
+            return self._dataclass(*content)
+        raise Damaged(f"it holds a {kind}")
+
+    def _table(self, number: int) -> pd.DataFrame:
+        return pd.read_parquet(io.BytesIO(self._arrays[f"a{number}"].tobytes()))
+
+    def _dataclass(self, module: str, name: str, content: dict[str, Any]) -> Any:
+        kind: Any = sys.modules.get(module)
+        for part in name.split("."):
+            kind = getattr(kind, part, None)
+        if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
+            raise Damaged(f"{module}.{name} is no dataclass here")
+        if {field.name for field in dataclasses.fields(kind)} != set(content):
+            raise Damaged(f"{module}.{name} has other fields")
+        made = object.__new__(kind)
+        for field, item in content.items():
+            object.__setattr__(made, field, self.value(item))
+        return made
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    if state["bit_generator"] not in GENERATORS:
+        raise Damaged(f"there is no generator {state['bit_generator']}")
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return np.random.Generator(bits)

@@ -1,0 +1,60 @@
+"""The one road of every run: a task is computed, can be killed and resumed, and becomes a record.
+
+Every command and every run of every study goes through `run`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from bayestopics.base.jit import CACHE
+from bayestopics.base.problems import InputError
+from bayestopics.base.stopwatch import Stopwatch
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.record import check_place, write
+from bayestopics.runs.result import Compute, Result, key, versions
+from bayestopics.runs.task import Task
+
+CHECKPOINTS = CACHE / "checkpoints"
+EVERY_SECONDS = float(os.environ.get("BAYESTOPICS_CHECKPOINT_SECONDS") or 30.0)
+
+
+class NotKept(InputError):
+    """The result is there, but its record could not be written."""
+
+    def __init__(self, result: Result, message: str) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+def run(
+    task: Task,
+    compute: Compute,
+    corpus: Corpus | None,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    checkpoints: Path = CHECKPOINTS,
+) -> Result:
+    """compute(task, corpus, checkpoint), from the last checkpoint on; the record goes to `out`.
+
+    A record of the same task that is there already is the answer, unless `overwrite` is true.
+    """
+    if out is not None and (there := check_place(out, key(task, versions()), overwrite)) is not None:
+        return there
+    watch, checkpoint = Stopwatch(), Checkpoint(checkpoints, task, EVERY_SECONDS)
+    resumed = checkpoint.exists()
+    result = compute(task, corpus, checkpoint)
+    volatile = {**watch.volatile(), "resumed": resumed, **result.volatile, **checkpoint.seconds()}
+    result = replace(result, volatile=volatile)
+    if out is not None:
+        try:
+            write(result, out)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise NotKept(result, f"--out {out}: the record could not be written ({reason})") from None
+    checkpoint.remove()
+    return result

@@ -1,0 +1,46 @@
+"""What defines a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayestopics.base.plain import canonical
+from bayestopics.base.seeds import generator
+from bayestopics.corpus.corpus import Corpus
+
+OWN = "own"  # the scale of a run that belongs to no study
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to compute, and with what. Its `identity` is a hash of all of it."""
+
+    study: str  # or the command, where it belongs to no study
+    scale: str
+    name: str
+    params: Mapping[str, Any]
+    seed: int
+    corpus: str
+    fingerprint: str
+    code: str  # code_hash of the modules that compute it
+
+    @property
+    def identity(self) -> str:
+        return hashlib.sha256(canonical(dataclasses.asdict(self)).encode()).hexdigest()
+
+    def generator(self, part: str = "") -> np.random.Generator:
+        """The run's random generator, or that of a part of it."""
+        return generator(self.seed, f"{self.study}/{self.name}/{part}")
+
+
+def describe(corpus: Corpus | None) -> dict[str, str]:
+    """Which corpus a task is about; some have none."""
+    if corpus is None:
+        return {"corpus": "none", "fingerprint": "none"}
+    return {"corpus": corpus.name, "fingerprint": corpus.fingerprint}
