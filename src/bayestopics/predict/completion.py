@@ -7,7 +7,7 @@ labels of the topics do not matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
@@ -37,10 +37,19 @@ def split(corpus: Corpus, documents: int, rng: np.random.Generator) -> tuple[Cor
     return corpus.select_tokens(~held_out), corpus.select_tokens(held_out)
 
 
+@dataclass(eq=False)
 class Completion:
     """The mean, over the states that were added, of the probability of every held-out (document, term) pair."""
 
-    def __init__(self, heldout: Corpus) -> None:
+    heldout: InitVar[Corpus]
+    pair_documents: np.ndarray = field(init=False)  # int64[pairs], sorted
+    pair_terms: np.ndarray = field(init=False)
+    pair_counts: np.ndarray = field(init=False)
+    tokens: int = field(init=False)
+    total: np.ndarray = field(init=False)  # float64[pairs], over the states
+    states: int = field(init=False)
+
+    def __post_init__(self, heldout: Corpus) -> None:
         self.pair_documents, self.pair_terms, self.pair_counts = heldout.triples()
         self.tokens = heldout.token_count
         self.total = np.zeros(len(self.pair_counts))
