@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,6 @@ class _Packer:
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}  # of arrays that are there already: what was shared stays shared
-        self._alive: list[Any] = []  # so that no id is used twice
 
     def plain(self, value: Any) -> Any:
         if value is None or type(value) in (bool, int, float, str):
@@ -71,7 +71,7 @@ class _Packer:
             return {"tuple": [self.plain(item) for item in value]}
         if type(value) is dict:
             return {"dict": [[self.plain(key), self.plain(item)] for key, item in value.items()]}
-        if isinstance(value, np.ndarray):
+        if type(value) is np.ndarray:  # no subclass: a mask, say, would be lost
             return {"array": [self._number(value), value.flags.writeable]}
         if isinstance(value, np.generic):
             return {"scalar": self._number(np.array(value))}
@@ -93,7 +93,6 @@ class _Packer:
         if id(array) not in self._numbers:
             self._numbers[id(array)] = len(self.arrays)
             self.arrays.append(array)
-            self._alive.append(array)
         return self._numbers[id(array)]
 
     def _table(self, table: pd.DataFrame) -> int:
@@ -137,8 +136,8 @@ class _Unpacker:
 
     def _dataclass(self, module: str, name: str, content: dict[str, Any]) -> Any:
         kind: Any = sys.modules.get(module)
-        for part in name.split("."):
-            kind = getattr(kind, part, None)
+        for part in name.split("."):  # in the dictionaries: `getattr` may call something
+            kind = vars(kind).get(part) if isinstance(kind, ModuleType | type) else None
         if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
             raise Damaged(f"{module}.{name} is no dataclass here")
         if {field.name for field in dataclasses.fields(kind)} != set(content):
