@@ -12,11 +12,11 @@ import time
 import pandas as pd
 import pytest
 import yaml
-from conftest import ROOT, Project
 
 from bayestopics.runs.publish import IDENTITY, publish
 from bayestopics.runs.record import read, same_bits
 from bayestopics.studies.claims import VERDICTS
+from conftest import ROOT, Project
 
 
 @pytest.fixture

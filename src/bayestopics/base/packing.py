@@ -35,15 +35,15 @@ def pack(value: Any) -> bytes:
     named = {f"a{number}": array for number, array in enumerate(packer.arrays)}
     np.savez(content, allow_pickle=False, **{STRUCTURE: np.frombuffer(structure, np.uint8)}, **named)
     body = content.getvalue()
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return _head(body) + body
 
 
 def unpack(data: bytes) -> Any:
-    start = len(MAGIC) + 65
+    start = len(_head(b""))
     if not data.startswith(MAGIC) or len(data) < start:
         raise Damaged("it is no file of ours, or cut short")
     body = data[start:]
-    if hashlib.sha256(body).hexdigest().encode() != data[len(MAGIC) : start - 1]:
+    if data[:start] != _head(body):
         raise Damaged("its checksum is wrong")
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as archive:
@@ -53,6 +53,10 @@ def unpack(data: bytes) -> Any:
         raise
     except Exception as error:  # a checksum may be planted too
         raise Damaged(f"it cannot be understood ({type(error).__name__}: {error})") from None
+
+
+def _head(body: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n"
 
 
 class _Packer:

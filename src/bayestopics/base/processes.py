@@ -44,7 +44,7 @@ def pool(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
         with lifeline, end, executor:
             try:
                 for _ in range(workers):
-                    # all of them start now: an executor does not see the death of a worker that starts with its last job
+                    # they start now: an executor does not see the death of a worker that starts with its last job
                     _submit(executor, _nothing)
                 yield partial(_submit, executor)
             except BaseException:

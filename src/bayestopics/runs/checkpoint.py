@@ -55,7 +55,7 @@ class Checkpoint:
         """The saved state, or None."""
         try:
             return unpack(self.path.read_bytes())
-        except FileNotFoundError:  # never saved, or a twin of this process has just finished
+        except (FileNotFoundError, NotADirectoryError):  # never saved, or a twin of this process has just finished
             return None
         except (Damaged, OSError) as error:
             aside = self.path.with_suffix(".damaged")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bayestopics.base import progress
 from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
 from bayestopics.base.stopwatch import Stopwatch
@@ -47,7 +48,10 @@ def run(
         return there
     watch, checkpoint = Stopwatch(), Checkpoint(checkpoints or CHECKPOINTS, task, EVERY_SECONDS)
     resumed = checkpoint.exists()
-    result = compute(task, corpus, checkpoint)
+    try:
+        result = compute(task, corpus, checkpoint)
+    finally:
+        progress.end()
     volatile = {**watch.volatile(), "resumed": resumed, **result.volatile, **checkpoint.seconds()}
     result = of_its_kind(result, volatile=volatile)
     if out is not None:
