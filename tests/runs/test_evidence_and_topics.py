@@ -130,7 +130,7 @@ def test_a_record_that_cannot_be_written_costs_no_work(
     """The result is printed, and with another --out it goes on from the end."""
     place = tmp_path / "x.ldac" / "out"
     code, out, err = command_line(command, "--out", place)
-    assert (code, err) == (2, f"bayestopics: --out {place}: the record could not be written (Not a directory)\n")
+    assert (code, err) == (2, f"bayestopics: --out {place}: the record could not be written (File exists)\n")
     assert len(state_files(checkpoints)) == 1
     again = command_line(command, "--out", tmp_path / "out")
     assert (again[0], again[2]) == (0, "")
