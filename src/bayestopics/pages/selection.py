@@ -20,8 +20,8 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.estimates import surface
 from bayestopics.lda.state import Prior
 from bayestopics.runs.fit import fit
+from bayestopics.runs.plots import ELLIPSE, REGION, contours, outline
 from bayestopics.runs.select import Selection
-from bayestopics.studies.hyperparameters.figures import ELLIPSE, REGION, contours, outline
 
 FINE = 40  # points on a side of the surface
 
