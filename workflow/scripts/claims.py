@@ -12,12 +12,11 @@ from bayestopics.studies.claims import VERDICTS, markdown, summary, table
 
 params, output = snakemake.params, snakemake.output
 with logged(snakemake.log[0]):
-    studies = {
-        study: {Path(folder).name: read(Path(folder)) for folder in folders}
-        for study, folders in params.records.items()
+    records = {
+        study: {run: read(Path(params.results) / study / run) for run in runs} for study, runs in params.runs.items()
     }
     listed = yaml.safe_load(Path(snakemake.input.claims).read_text(encoding="utf-8"))
-    claims = table(listed, studies, Registry().entries, params.scale, params.left_out)
+    claims = table(listed, records, Registry().entries, params.scale, params.left_out)
     claims.to_csv(output.csv, index=False)
     Path(output.markdown).write_text(markdown(claims, params.scale, params.left_out), encoding="utf-8")
     note = "; ".join(f"{count} {verdict}" for verdict, count in summary(claims).items())
