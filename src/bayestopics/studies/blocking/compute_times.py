@@ -18,11 +18,12 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
 from bayestopics.runs.chain import warm
+from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 
-def compute(task: Task, corpus: Corpus) -> Result:
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`timing`: a row a sampler, number of topics, number of threads and round."""
     watch = Stopwatch()
     params = task.params

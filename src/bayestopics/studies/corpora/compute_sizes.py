@@ -8,11 +8,12 @@ import pandas as pd
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.predict.completion import split
+from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 
-def measure(task: Task, corpus: Corpus) -> Result:
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """Sizes of a corpus, and the share of its words that occur once in their document.
 
     With `heldout_documents` also of the training part, averaged over `splits` random splits (Zhang & Sisson hold out
