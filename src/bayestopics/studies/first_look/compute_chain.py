@@ -17,7 +17,7 @@ from bayestopics.runs.chain import Perplexity, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.runs.topics_tables import topic_shares, topics_table
+from bayestopics.runs.words import topic_shares, topics_table
 
 FEW_EFFECTIVE_DRAWS = 20
 

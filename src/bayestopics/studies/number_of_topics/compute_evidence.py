@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -14,13 +15,13 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence, summary
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.evidence_record import evidence_record
+from bayestopics.runs.evidence import result_of
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """The tables of `evidence_record`, and `size`, one row: documents and terms. A harmonic mean is read from the
+    """The tables of `runs.evidence`, and `size`, one row: documents and terms. A harmonic mean is read from the
     `other` one, if that record is there `before`."""
     watch = Stopwatch()
     params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
@@ -39,9 +40,11 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
             workers=numba.get_num_threads(),
             checkpoint=checkpoint,
         )
-    record = evidence_record(task, found, **watch.volatile())
-    record.tables["size"] = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
-    return record
+    result = result_of(task, found)
+    size = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
+    return replace(
+        result, tables={**result.tables, "size": size}, answer={}, volatile=watch.volatile(**result.volatile)
+    )
 
 
 def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:
