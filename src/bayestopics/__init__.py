@@ -4,37 +4,48 @@ The names below are imported when they are first used, so that `import bayestopi
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bayestopics.api import evidence, fit, hdp, hyper, score, select, simulate, topic_posterior
+    from bayestopics.base.problems import InputError
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
+    from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.lda.state import Prior
-    from bayestopics.predict.completion import score
-    from bayestopics.runs.export import to_arviz, to_pyldavis
-    from bayestopics.runs.fit import fit
+    from bayestopics.runs.export import to_pyldavis
+    from bayestopics.runs.result import Result
 
 __version__ = "0.1.0"
 __all__ = [
     "Corpus",
+    "InputError",
     "Prior",
     "Pruning",
+    "Result",
+    "TopicPrior",
+    "evidence",
     "fit",
+    "hdp",
+    "hyper",
     "read_corpus",
     "score",
-    "to_arviz",
+    "select",
+    "simulate",
     "to_pyldavis",
+    "topic_posterior",
     "write_corpus",
 ]
 
 _HOMES = {
-    "Corpus": "bayestopics.corpus",
-    "Pruning": "bayestopics.corpus",
-    "read_corpus": "bayestopics.corpus",
-    "write_corpus": "bayestopics.corpus",
+    **dict.fromkeys(
+        ("evidence", "fit", "hdp", "hyper", "score", "select", "simulate", "topic_posterior"), "bayestopics.api"
+    ),
+    **dict.fromkeys(("Corpus", "Pruning", "read_corpus", "write_corpus"), "bayestopics.corpus"),
+    "InputError": "bayestopics.base.problems",
     "Prior": "bayestopics.lda.state",
-    "score": "bayestopics.predict.completion",
-    "fit": "bayestopics.runs.fit",
-    "to_arviz": "bayestopics.runs.export",
+    "Result": "bayestopics.runs.result",
+    "TopicPrior": "bayestopics.evidence.topic_prior",
     "to_pyldavis": "bayestopics.runs.export",
 }
 
@@ -43,3 +54,19 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'bayestopics' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """`bayestopics.evidence` and `bayestopics.hyper` are the functions, also after the packages of these names, which
+    hold the methods behind them, were imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+import_module(__name__).__class__ = _Package

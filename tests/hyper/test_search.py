@@ -1,6 +1,5 @@
 """The search for the best h: against enumeration, from two seeds, within limits, and after a kill."""
 
-import copy
 from functools import cache
 
 import numpy as np
@@ -12,6 +11,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.hyper import compute
 from bayestopics.hyper.best import best, best_of_chains
 from bayestopics.hyper.compute import SWEEPS, hyper
 from bayestopics.hyper.grid import Grid
@@ -19,6 +19,7 @@ from bayestopics.hyper.iterative_grid import FIRST_DOCUMENTS, Step, iterate, nex
 from bayestopics.hyper.search import Found, find
 from bayestopics.hyper.tempering import temper, tune
 from bayestopics.lda.state import Prior
+from dying import Dying, resumed
 
 SMALL = simulate_lda(
     documents=40, length=60, terms=15, topics=3, alpha=0.3, eta=0.6, rng=np.random.default_rng(1)
@@ -95,37 +96,24 @@ def test_limits_and_a_grid_of_ones_own():
             find(**{"corpus": SMALL, "topics": 3, **wrong})
 
 
-class Memory:
-    """A checkpoint that forgets all after so many saves, as a killed run does."""
-
-    def __init__(self) -> None:
-        self.saved: list = []
-
-    def load(self):
-        return copy.deepcopy(self.saved[-1]) if self.saved else None
-
-    def due(self) -> bool:
-        return True
-
-    def save(self, state) -> None:
-        self.saved.append(copy.deepcopy(state))
-
-
 def test_killed_anywhere_it_gives_the_same_bits():
-    whole, memory = find(SMALL, 3, sweeps=300, chains=2, seed=3), Memory()
-    find(SMALL, 3, sweeps=300, chains=2, seed=3, checkpoint=memory)
-    assert len(memory.saved) >= 5
-    for kept in (1, 2, 3, len(memory.saved)):
-        again = Memory()
-        again.saved = memory.saved[:kept]
-        resumed = find(SMALL, 3, sweeps=300, chains=2, seed=3, checkpoint=again)
-        assert resumed.best == whole.best
-        for one, other in zip(resumed.chains, whole.chains, strict=True):
+    how = {"sweeps": 120, "chains": 2, "seed": 3}
+    whole = find(SMALL, 3, **how)
+    for again in resumed(lambda checkpoint: find(SMALL, 3, checkpoint=checkpoint, **how)):
+        assert again.best == whole.best
+        for one, other in zip(again.chains, whole.chains, strict=True):
             np.testing.assert_array_equal(one.of_alpha, other.of_alpha)
 
 
+def test_the_iterative_grid_goes_on_where_it_was():
+    how = {"sweeps": 100, "seed": 4, "shape": (4, 4), "steps": 2}
+    steps = iterate(SMALL, 3, **how)
+    for again in resumed(lambda checkpoint: iterate(SMALL, 3, checkpoint=checkpoint, **how), at=(0.2, 0.6, 0.95)):
+        assert repr(again) == repr(steps)  # some deviations are nan
+
+
 def test_stages_are_not_done_twice():
-    memory, calls = Memory(), []
+    memory, calls = Dying(), []
     stages = Stages(np.random.default_rng(1), memory)
     first = stages(lambda rng: (calls.append("first"), rng.random())[1])
     second = Stages(np.random.default_rng(2), memory)  # another generator: the saved one counts
@@ -188,6 +176,15 @@ def test_every_method_gives_h(method):
     assert (found["region"] is not None) == (method in ("tempering", "full-bayes"))
     if method != "tempering":  # which has its test of same bits above
         assert found == hyper(SMALL, 3, method=method, sweeps=sweeps, seed=1)
+
+
+@pytest.mark.parametrize("method", SWEEPS)
+def test_every_method_goes_on_where_it_was(method, monkeypatch):
+    monkeypatch.setattr(compute, "STEPS", 6)
+    how = {"method": method, "sweeps": {"gibbs-em": 8, "variational-em": 12}.get(method, 100), "seed": 1, "chains": 2}
+    whole = hyper(SMALL, 3, **how)
+    for again in resumed(lambda checkpoint: hyper(SMALL, 3, checkpoint=checkpoint, **how)):
+        assert again == whole
 
 
 def test_methods_say_what_they_cannot_do():

@@ -15,6 +15,7 @@ from bayestopics.hyper import several
 from bayestopics.hyper.best import Best, Ellipse
 from bayestopics.hyper.search import Found, find
 from bayestopics.hyper.several import DISAGREE, agreement, search_several
+from dying import Died, Dying
 
 SMALL = simulate_lda(
     documents=30, length=30, terms=10, topics=2, alpha=0.3, eta=0.6, rng=np.random.default_rng(1)
@@ -55,6 +56,11 @@ def test_the_same_bits_for_any_number_of_workers():
     assert one.summary() == two.summary()
     for here, there in zip(one.chains, two.chains, strict=True):
         np.testing.assert_array_equal(here.of_alpha, there.of_alpha)
+    checkpoint = Dying(200)  # in the second half of the first chain
+    with pytest.raises(Died):
+        search_several(SMALL, 2, checkpoint=checkpoint, **how)
+    checkpoint.left.clear()
+    assert search_several(SMALL, 2, workers=2, checkpoint=checkpoint, **how).summary() == one.summary()
     tops = np.array([[row["alpha"], row["eta"]] for row in one.summary()["chains"]])
     assert len(np.unique(tops, axis=0)) == 3
     assert [one.best.alpha, one.best.eta] == pytest.approx(np.exp(np.log(tops).mean(axis=0)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
 from bayestopics.predict import completion
 from bayestopics.predict.completion import BATCHES, Completion, Score, score, split
+from dying import Dying, resumed
 
 FALSE_ALARM = 1e-4  # of each statistical assertion, over seeds
 
@@ -204,3 +206,15 @@ def test_standard_error_is_the_scatter_of_runs(monkeypatch: pytest.MonkeyPatch, 
 
 def test_a_single_sweep_has_no_standard_error() -> None:
     assert run(TINY, 2, TINY_PRIOR, sweeps=1, seed=14).standard_error is None
+
+
+@pytest.mark.parametrize("sampler", ["single-site", "grouped"])
+def test_a_killed_score_goes_on_where_it_was(corpus: Corpus, sampler: str) -> None:
+    def run(checkpoint: Dying | None) -> Score:
+        rng = np.random.default_rng(5)
+        work: dict[str, Any] = {"sampler": sampler, "sweeps": 30, "burn_in": 10}
+        return score(corpus, 3, Prior(), documents=2, rng=rng, checkpoint=checkpoint, **work)
+
+    whole = run(None)
+    for again in resumed(run):
+        assert again == whole

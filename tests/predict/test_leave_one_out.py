@@ -38,6 +38,7 @@ from bayestopics.predict.leave_one_out import (
     score,
     summary,
 )
+from dying import Died, Dying, resumed
 
 FALSE_ALARM = 1e-6  # of each statistical assertion, over seeds
 LIMIT = student.isf(FALSE_ALARM / 2, BATCHES - 1)
@@ -386,6 +387,24 @@ def test_workers_do_not_change_a_bit(sampler: str) -> None:
     part = score(corpus, 3, Prior(), **options, documents=[4, 2])
     assert part.documents == [one.documents[2], one.documents[4]]  # whichever others are left out
     assert score(corpus, 3, Prior(), **(options | {"seed": 9})) != one
+
+
+@pytest.mark.parametrize(("sampler", "warm_up"), [("single-site", 0), ("single-site", 8), ("grouped", 0)])
+def test_a_killed_score_goes_on_where_it_was(sampler: str, warm_up: int) -> None:
+    corpus = simulate_lda(40, 6, 9, 3, 0.3, 0.3, np.random.default_rng(1)).corpus
+    work: dict[str, Any] = {"sampler": sampler, "warm_up": warm_up, "sweeps": 10, "burn_in": 5, "seed": 2}
+
+    def run(checkpoint: Dying | None, workers: int = 1) -> Score:
+        return score(corpus, 3, Prior(), checkpoint=checkpoint, workers=workers, **work)
+
+    whole = run(None)
+    for again in resumed(run, at=(0, 0.5, 0.8)):
+        assert again == whole
+    checkpoint = Dying(2)
+    with pytest.raises(Died):
+        run(checkpoint, 1)
+    checkpoint.left.clear()
+    assert run(checkpoint, 2) == whole
 
 
 # -- the command line ------------------------------------------------------------------------------

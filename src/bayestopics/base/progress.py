@@ -88,12 +88,13 @@ def counted(
             progress.update()
 
 
-def counted_sweeps(numbers: range, description: str) -> Iterator[int]:
-    """Sweeps; each is told to whoever counts those of several chains together."""
+def counted_sweeps(numbers: range, description: str, done: int = 0) -> Iterator[int]:
+    """Sweeps, of which the first `done` were made before; each is told to whoever counts those of several chains."""
     if _tell is None:
-        yield from counted(numbers, description)
+        yield from counted(numbers[done:], description, total=len(numbers), done=done)
         return
-    for number in numbers:
+    _tell(done)
+    for number in numbers[done:]:
         yield number
         _tell(1)
 

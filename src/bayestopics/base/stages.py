@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 
 Made = TypeVar("Made")
 
@@ -16,17 +16,22 @@ class Stages:
     """The results of the stages so far, and the generator as it was after the last one."""
 
     def __init__(self, rng: np.random.Generator, checkpoint: Checkpoint | None = None) -> None:
-        saved = checkpoint.load() if checkpoint is not None else None
-        self.results: list[Any] = saved["results"] if saved else []
-        self.rng: np.random.Generator = saved["rng"] if saved else rng
-        self.checkpoint, self.next = checkpoint, 0
+        self.checkpoint, self.rng, self.next = checkpoint or NoCheckpoint(), rng, 0
+        self.results: list[Any] = []
+        if (saved := self.checkpoint.load()) is not None:
+            self.results, rng.bit_generator.state = saved
 
     def __call__(self, compute: Callable[[np.random.Generator], Made]) -> Made:
         """The result of the next stage: computed, or as it was."""
         if self.next == len(self.results):
             self.results.append(compute(self.rng))
-            if self.checkpoint is not None and self.checkpoint.due():
-                self.checkpoint.save({"results": self.results, "rng": self.rng})
+            if self.checkpoint.due():
+                self.checkpoint.save((self.results, self.rng.bit_generator.state))
         self.next += 1
         result: Made = self.results[self.next - 1]
         return result
+
+    @property
+    def inside(self) -> Checkpoint:
+        """A checkpoint for the stage that is computed now: a long one need not begin again."""
+        return self.checkpoint.part(f"stage {self.next}")

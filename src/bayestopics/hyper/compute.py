@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
+from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
@@ -44,6 +46,7 @@ def hyper(
     search: str = SEARCHES[0],
     chains: int = CHAINS,
     workers: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
     """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are for tempering alone."""
     if method not in SWEEPS:
@@ -51,20 +54,22 @@ def hyper(
     sweeps = SWEEPS[method] if sweeps is None else sweeps
     if method == "tempering":
         how = {"alphas": alphas, "etas": etas, "shape": shape, "search": search, "sweeps": sweeps, "sampler": sampler}
-        return search_several(corpus, topics, chains=chains, workers=workers, seed=seed, **how).summary()
+        several = {"chains": chains, "workers": workers, "seed": seed, "checkpoint": checkpoint}
+        return search_several(corpus, topics, **several, **how).summary()  # type: ignore[arg-type]
     if shape is not None:
         raise InputError(f"{method} has no grid")
     if method == "full-bayes":
-        return _full_bayes(corpus, topics, alphas, etas, sweeps, seed, sampler)
+        return _full_bayes(corpus, topics, alphas, etas, sweeps, seed, sampler, checkpoint)
     if alphas is not None or etas is not None:
         raise InputError(f"{method} takes no ranges")
     rng = generator(seed, f"hyper/{method}")
     if method == "gibbs-em":
-        em = gibbs_em(corpus, topics, sweeps=sweeps, burn_in=sweeps // 4, steps=STEPS, rng=rng, sampler=sampler)
+        work: Any = {"sweeps": sweeps, "burn_in": sweeps // 4, "steps": STEPS, "sampler": sampler}
+        em = gibbs_em(corpus, topics, rng=rng, checkpoint=checkpoint, **work)
         h = np.exp(np.log(em.path[-END:]).mean(axis=0))
         path, doubts = em.path.tolist(), [*em.warnings, *_drift(em.path[-END:])]
     else:
-        variational = variational_em(corpus, topics, rng=rng, steps=sweeps)
+        variational = variational_em(corpus, topics, rng=rng, steps=sweeps, checkpoint=checkpoint)
         h, path, doubts = variational.path[-1], variational.path.tolist(), list(variational.warnings)
         if not variational.converged:
             doubts.append(f"not converged after {sweeps} passes")
@@ -83,17 +88,27 @@ def _drift(end: np.ndarray) -> list[str]:
 
 
 def _full_bayes(
-    corpus: Corpus, topics: int, alphas: Range | None, etas: Range | None, sweeps: int, seed: int, sampler: str
+    corpus: Corpus,
+    topics: int,
+    alphas: Range | None,
+    etas: Range | None,
+    sweeps: int,
+    seed: int,
+    sampler: str,
+    checkpoint: Checkpoint | None,
 ) -> dict[str, Any]:
     """The mode of the density of h, then refined by a chain at it (2.1)."""
     check(alphas, etas, None, sweeps, method="full-bayes")
-    rng, work = generator(seed, "hyper/full-bayes"), {"sweeps": sweeps, "burn_in": sweeps // 4, "sampler": sampler}
-    found = full_bayes(corpus, topics, rng=rng, alphas=alphas or ENDS, etas=etas or ENDS, **work)  # type: ignore
+    stages = Stages(generator(seed, "hyper/full-bayes"), checkpoint)
+    pilot: Any = {"alphas": alphas or ENDS, "etas": etas or ENDS, "burn_in": sweeps // 4}
+    work: Any = {"sweeps": sweeps, "sampler": sampler}
+    found = stages(lambda rng: full_bayes(corpus, topics, rng=rng, checkpoint=stages.inside, **pilot, **work))
     mode = found.mode
     limits = np.array([alphas or ENDS, etas or ENDS])
     ends = tuple((max(x / REFINED, low), min(x * REFINED, high)) for x, (low, high) in zip(mode, limits, strict=True))
     at = Grid((mode[0],), (mode[1],))
-    chain = temper(corpus, topics, at, sweeps=sweeps, rng=rng, start=found.last, sampler=sampler, ends=ends)  # type: ignore
+    work |= {"start": found.last, "ends": ends}
+    chain = stages(lambda rng: temper(corpus, topics, at, rng=rng, checkpoint=stages.inside, **work))
     refined, doubts = best(chain), []
     if at_ends(np.array([refined.alpha, refined.eta]), tuple(map(tuple, limits))).any():  # type: ignore[arg-type]
         doubts.append("the best h is at the end of its range; it may be anywhere beyond")

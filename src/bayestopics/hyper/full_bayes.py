@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from statsmodels.nonparametric.kernel_density import KDEMultivariate
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted_sweeps
 from bayestopics.corpus.corpus import Corpus
@@ -61,6 +62,7 @@ def full_bayes(
     start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
     alphas: tuple[float, float] = ENDS,
     etas: tuple[float, float] = ENDS,
+    checkpoint: Checkpoint | None = None,
 ) -> FullBayes:
     """A chain of (z, alpha, eta): `burn_in` sweeps are dropped, `sweeps` kept; alpha and eta lie between their ends.
 
@@ -70,20 +72,30 @@ def full_bayes(
     check_model(corpus, topics, start)
     if sweeps < 1 or burn_in < 0:
         raise InputError(f"nothing to do with {sweeps} sweeps and {burn_in} of burn-in")
-    module = sampler_by_name(sampler)
-    start = Prior(float(np.clip(start.alpha, *alphas)), float(np.clip(start.eta, *etas)))
-    state, lengths = module.init(corpus, topics, start, rng), corpus.document_lengths
-    draws = np.empty((sweeps, 2))
-    for i in counted_sweeps(range(-burn_in, sweeps), "full Bayes"):
+    module, checkpoint = sampler_by_name(sampler), checkpoint or NoCheckpoint()
+    if (saved := checkpoint.load()) is None:
+        start = Prior(float(np.clip(start.alpha, *alphas)), float(np.clip(start.eta, *etas)))
+        done, state, draws = 0, module.init(corpus, topics, start, rng), np.empty((sweeps, 2))
+    else:
+        done, state, draws, rng.bit_generator.state = saved
+    for i in counted_sweeps(range(-burn_in, sweeps), "full Bayes", done):
         module.sweep(state, rng)
-        if i < -(burn_in // 2):
-            continue
-        alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), alphas, rng))
-        eta = np.exp(slice_step(of_eta(state), np.log(state.eta), etas, rng))
-        state = replace(state, alpha=np.full(topics, alpha), eta=float(eta))
+        if i >= -(burn_in // 2):
+            state = _draw_prior(state, corpus.document_lengths, alphas, etas, rng)
         if i >= 0:
-            draws[i] = alpha, eta
+            draws[i] = state.alpha[0], state.eta
+        if checkpoint.due():
+            checkpoint.save((burn_in + i + 1, state, draws, rng.bit_generator.state))
     return FullBayes(draws, state)
+
+
+def _draw_prior(
+    state: State, lengths: np.ndarray, alphas: tuple[float, float], etas: tuple[float, float], rng: np.random.Generator
+) -> State:
+    """The same z with alpha and eta drawn given it."""
+    alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), alphas, rng))
+    eta = np.exp(slice_step(of_eta(state), np.log(state.eta), etas, rng))
+    return replace(state, alpha=np.full(state.topics, alpha), eta=float(eta))
 
 
 def of_alpha(state: State, lengths: np.ndarray) -> Callable[[float], float]:

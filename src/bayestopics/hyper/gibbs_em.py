@@ -9,13 +9,15 @@ memory does not grow with its length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import InitVar, dataclass, field, replace
+from types import ModuleType
 
 import numpy as np
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import counted
+from bayestopics.base.progress import Progress, tick
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.urns import Urns, at_ends, check_model
 from bayestopics.lda import sampler as sampler_by_name
@@ -54,6 +56,7 @@ def gibbs_em(
     tolerance: float = 1e-3,
     sampler: str = "single-site",
     start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
+    checkpoint: Checkpoint | None = None,
 ) -> GibbsEM:
     """At most `steps` steps: in each, `burn_in` sweeps are dropped and `sweeps` kept.
 
@@ -68,26 +71,55 @@ def gibbs_em(
         raise InputError(f"update is one of {UPDATES}, lengths one of {LENGTHS}; not {update!r}, {lengths!r}")
     if min(sweeps, steps) < 1 or burn_in < 0:
         raise InputError(f"nothing to do with {steps} steps of {sweeps} sweeps and {burn_in} of burn-in")
-    module = sampler_by_name(sampler)
-    state = module.init(corpus, topics, start, rng)
-    path, kept, steady = [(float(state.alpha[0]), state.eta)], [], 0
-    for _ in counted(range(steps), "Gibbs-EM", "step"):
-        histograms = Histograms(corpus)
-        for i in range(-burn_in, sweeps):
-            module.sweep(state, rng)
-            if i >= 0:
-                histograms.add(state)
-        alpha, eta = m_step(histograms, *path[-1], update)
-        state = replace(state, alpha=np.full(topics, alpha), eta=eta)
-        path.append((alpha, eta))
-        kept.append(sweeps)
-        steady = steady + 1 if np.max(np.abs(np.log(path[-1]) - np.log(path[-2]))) < tolerance else 0
-        if steady == STEADY:
-            break
-        if lengths == "doubling":
-            sweeps = max(sweeps, min(2 * sweeps, longest))
-    doubts = at_ends(*m_step(histograms, *path[-1], "exact"))  # where Minka's fixed point goes too, if slowly
-    return GibbsEM(np.array(path), np.array(kept), steady == STEADY, state, doubts)
+    module, checkpoint = sampler_by_name(sampler), checkpoint or NoCheckpoint()
+    if (saved := checkpoint.load()) is None:
+        state = module.init(corpus, topics, start, rng)
+        chain = _Chain(state, Histograms(corpus), [(float(state.alpha[0]), state.eta)])
+    else:
+        chain, rng.bit_generator.state = saved
+    with Progress("Gibbs-EM", steps, "step", len(chain.kept)) as bar:
+        while len(chain.kept) < steps and chain.steady < STEADY:
+            longer = 2 ** len(chain.kept) if lengths == "doubling" else 1
+            _e_step(chain, module, burn_in, max(sweeps, min(longer * sweeps, longest)), rng, checkpoint)
+            chain.move_to(*m_step(chain.histograms, *chain.path[-1], update), tolerance)
+            bar.update()
+    doubts = at_ends(*m_step(chain.histograms, *chain.path[-1], "exact"))  # where Minka's goes too, if slowly
+    return GibbsEM(np.array(chain.path), np.array(chain.kept), chain.steady == STEADY, chain.state, doubts)
+
+
+@dataclass
+class _Chain:
+    """All that the next sweep depends on, but the generator."""
+
+    state: State
+    histograms: Histograms  # of this step, or of the last one before it begins
+    path: list[tuple[float, float]]
+    kept: list[int] = field(default_factory=list)  # sweeps of each step
+    sweeps: int = 0  # of this step, those that are done
+    steady: int = 0  # steps in a row that hardly changed h
+
+    def move_to(self, alpha: float, eta: float, tolerance: float) -> None:
+        """The end of a step."""
+        self.state = replace(self.state, alpha=np.full(self.state.topics, alpha), eta=eta)
+        self.path.append((alpha, eta))
+        self.kept.append(self.histograms.states)
+        moved = np.max(np.abs(np.log(self.path[-1]) - np.log(self.path[-2])))
+        self.steady, self.sweeps = self.steady + 1 if moved < tolerance else 0, 0
+
+
+def _e_step(
+    chain: _Chain, module: ModuleType, burn_in: int, sweeps: int, rng: np.random.Generator, checkpoint: Checkpoint
+) -> None:
+    if chain.sweeps == 0:
+        chain.histograms.reset()
+    for i in range(chain.sweeps - burn_in, sweeps):
+        module.sweep(chain.state, rng)
+        if i >= 0:
+            chain.histograms.add(chain.state)
+        chain.sweeps += 1
+        tick()
+        if checkpoint.due():
+            checkpoint.save((chain, rng.bit_generator.state))
 
 
 def m_step(histograms: Histograms, alpha: float, eta: float, update: str) -> tuple[float, float]:
@@ -98,16 +130,31 @@ def m_step(histograms: Histograms, alpha: float, eta: float, update: str) -> tup
     return documents.argmax(), topics.argmax()
 
 
+@dataclass(eq=False)
 class Histograms:
     """How often each count occurs, over the states that were added: all that G(h) needs to know of them."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    corpus: InitVar[Corpus]
+    lengths: np.ndarray = field(init=False)  # of documents
+    document_topic: np.ndarray = field(init=False)
+    term_topic: np.ndarray = field(init=False)
+    topic_total: np.ndarray = field(init=False)
+    term_count: int = field(init=False)
+    topic_count: int = 0
+    states: int = 0
+
+    def __post_init__(self, corpus: Corpus) -> None:
         self.lengths = np.bincount(corpus.document_lengths)
         of_terms = np.bincount(corpus.terms, minlength=corpus.term_count)
         self.document_topic = np.zeros(corpus.document_lengths.max() + 1, np.int64)
         self.term_topic = np.zeros(of_terms.max() + 1, np.int64)
         self.topic_total = np.zeros(corpus.token_count + 1, np.int64)
-        self.states, self.topic_count, self.term_count = 0, 0, corpus.term_count
+        self.term_count = corpus.term_count
+
+    def reset(self) -> None:
+        for histogram in (self.document_topic, self.term_topic, self.topic_total):
+            histogram[:] = 0
+        self.states = 0
 
     def add(self, state: State) -> None:
         _add(state.document_topic.ravel(), self.document_topic)

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.seeds import generator
+from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import Best, best
 from bayestopics.hyper.grid import Grid
@@ -50,12 +52,23 @@ class Step:
 
 
 def iterate(
-    corpus: Corpus, topics: int, *, sweeps: int, seed: int, shape: tuple[int, int] = SHAPE, steps: int = STEPS
+    corpus: Corpus,
+    topics: int,
+    *,
+    sweeps: int,
+    seed: int,
+    shape: tuple[int, int] = SHAPE,
+    steps: int = STEPS,
+    checkpoint: Checkpoint | None = None,
 ) -> list[Step]:
     """Steps until the grid has settled, or so many."""
-    done: list[Step] = []
+    checkpoint = checkpoint or NoCheckpoint()
+    done: list[Step] = checkpoint.load() or []
     while len(done) < steps and not settled(done, shape):
-        done.append(one_step(corpus, topics, done, shape=shape, sweeps=sweeps, seed=seed)[0])
+        inside = checkpoint.part(f"step {len(done)}")
+        done.append(one_step(corpus, topics, done, shape=shape, sweeps=sweeps, seed=seed, checkpoint=inside)[0])
+        if checkpoint.due():
+            checkpoint.save(done)
     return done
 
 
@@ -68,6 +81,7 @@ def one_step(
     sweeps: int,
     seed: int,
     sampler: str = "single-site",
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Step, TemperedChain]:
     """The step after those before, on the first documents of an order that all steps share; and its chain."""
     number = len(before)
@@ -75,11 +89,11 @@ def one_step(
     count = min(len(order), round(FIRST_DOCUMENTS * MORE**number))
     part = Corpus.from_sparse(corpus.counts[np.sort(order[:count])])
     grid = next_grid(before, shape)
-    rng = generator(seed, f"hyper/step/{number}")
-    tuned = tune(part, topics, grid, sweeps=sweeps, rng=rng, rounds=ROUNDS, sampler=sampler)
-    options = {"log_zeta": tuned.log_zeta, "start": tuned.chain.last, "sampler": sampler}
-    name = f"step {number + 1}"
-    chain = temper(part, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore[arg-type]
+    stages = Stages(generator(seed, f"hyper/step/{number}"), checkpoint)
+    work: Any = {"sweeps": sweeps, "sampler": sampler}
+    tuned = stages(lambda rng: tune(part, topics, grid, rng=rng, rounds=ROUNDS, checkpoint=stages.inside, **work))
+    work |= {"log_zeta": tuned.log_zeta, "start": tuned.chain.last, "description": f"step {number + 1}"}
+    chain = stages(lambda rng: temper(part, topics, grid, rng=rng, checkpoint=stages.inside, **work))
     found = best(chain)
     (a, b), (c, d) = grid.ends
     return Step(number, count, a, b, c, d, found.alpha, found.eta, found.on_edge, *_deviations(found)), chain

@@ -8,7 +8,6 @@ way to place the grid is `hyper.iterative_grid`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,14 +98,14 @@ def find(
     run = Runner(corpus, topics, sampler, moves, functionals)
     first = Prior(0.5, 0.5)
     if search == "iterative-grid":
-        steps = stages(lambda rng: iterate(corpus, topics, sweeps=some, seed=seed))
+        steps = stages(lambda rng: iterate(corpus, topics, sweeps=some, seed=seed, checkpoint=stages.inside))
         first = Prior(steps[-1].alpha, steps[-1].eta)
-    how = {"sweeps": some, "burn_in": some, "start": first, "alphas": limits[0], "etas": limits[1]}
-    pilot = stages(lambda rng: full_bayes(corpus, topics, rng=rng, **how))  # type: ignore[arg-type]
+    how: Any = {"sweeps": some, "burn_in": some, "start": first, "alphas": limits[0], "etas": limits[1]}
+    pilot = stages(lambda rng: full_bayes(corpus, topics, rng=rng, checkpoint=stages.inside, **how))
     center: np.ndarray = pilot.mode
     for _ in range(PLACES):
         grid = fixed or place(pilot, center, limits, shape)
-        tuned = stages(partial(run.tuned, grid, some, pilot.last, np.inf if fixed else DEPTH))
+        tuned = run.tuned(grid, some, pilot.last, np.inf if fixed else DEPTH, stages)
         chain = run.chain(grid, tuned.log_zeta, tuned.chain.last, sweeps, stages)
         found = best(chain)
         center = np.array([found.alpha, found.eta])
@@ -126,16 +125,20 @@ class Runner:
     moves: str
     functionals: tuple[Functional, ...]
 
-    def tuned(self, grid: Grid, sweeps: int, start: State, depth: float, rng: np.random.Generator) -> Tuned:
-        how = {"sampler": self.sampler, "moves": self.moves, "adapt": depth}
-        return tune(self.corpus, self.topics, grid, sweeps=sweeps, rng=rng, start=start, **how)  # type: ignore[arg-type]
+    def tuned(self, grid: Grid, sweeps: int, start: State, depth: float, stages: Stages) -> Tuned:
+        how: Any = {"sampler": self.sampler, "moves": self.moves, "sweeps": sweeps, "start": start, "adapt": depth}
+        return stages(
+            lambda rng: tune(self.corpus, self.topics, grid, rng=rng, checkpoint=stages.inside, **how),
+        )
 
     def piece(
-        self, grid: Grid, log_zeta: np.ndarray, start: State | None, sweeps: int, rng: np.random.Generator
+        self, grid: Grid, log_zeta: np.ndarray, start: State | None, sweeps: int, stages: Stages
     ) -> TemperedChain:
-        how = {"sampler": self.sampler, "moves": self.moves, "functionals": self.functionals}
-        options = {"log_zeta": log_zeta, "start": start, "sweeps": sweeps, **how}
-        return temper(self.corpus, self.topics, grid, rng=rng, **options)  # type: ignore[arg-type]
+        how: Any = {"sampler": self.sampler, "moves": self.moves, "functionals": self.functionals}
+        how |= {"log_zeta": log_zeta, "start": start, "sweeps": sweeps}
+        return stages(
+            lambda rng: temper(self.corpus, self.topics, grid, rng=rng, checkpoint=stages.inside, **how),
+        )
 
     def chain(
         self, grid: Grid, log_zeta: np.ndarray, start: State | None, sweeps: int, stages: Stages
@@ -144,7 +147,7 @@ class Runner:
         pieces: list[TemperedChain] = []
         for first in range(0, sweeps, PIECE):
             start = pieces[-1].last if pieces else start
-            pieces.append(stages(partial(self.piece, grid, log_zeta, start, min(PIECE, sweeps - first))))
+            pieces.append(self.piece(grid, log_zeta, start, min(PIECE, sweeps - first), stages))
         return joined(pieces)
 
     def fresh(self, grid: Grid, log_zeta: np.ndarray, burn_in: int, sweeps: int, stages: Stages) -> TemperedChain:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import f
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes
 from bayestopics.base.progress import Progress, telling
@@ -53,7 +54,14 @@ class Several:
 
 
 def search_several(
-    corpus: Corpus, topics: int, *, chains: int = CHAINS, workers: int = 1, seed: int = 0, **how: Any
+    corpus: Corpus,
+    topics: int,
+    *,
+    chains: int = CHAINS,
+    workers: int = 1,
+    seed: int = 0,
+    checkpoint: Checkpoint | None = None,
+    **how: Any,
 ) -> Several:
     """`find` by so many independent chains, in so many processes; the bits are the same for any number of these."""
     if min(chains, workers) < 1:
@@ -61,7 +69,9 @@ def search_several(
     sweeps = how["sweeps"]
     check(how.get("alphas"), how.get("etas"), how.get("shape"), sweeps)  # before processes start
     seeds = [seed_from(generator(seed, f"hyper/chain/{number}")) for number in range(chains)]
-    found = _all(corpus, topics, how, seeds, min(workers, chains), round(USUAL * sweeps * chains))
+    parts = [(checkpoint or NoCheckpoint()).part(f"chain-{number}") for number in range(chains)]
+    jobs = [(topics, {**how, "seed": one, "checkpoint": part}) for one, part in zip(seeds, parts, strict=True)]
+    found = _all(corpus, jobs, min(workers, chains), round(USUAL * sweeps * chains))
     together = found[0].best if chains == 1 else best_of_chains([one.chains[0] for one in found])
     same = agreement([one.best for one in found])
     said = [f"chain {number}: {warning}" for number, one in enumerate(found) for warning in one.warnings]
@@ -104,15 +114,18 @@ def _doubts(chains: int, same: float | None) -> list[str]:
 # -- the chains ------------------------------------------------------------------------------------------
 
 
-def _all(corpus: Corpus, topics: int, how: dict[str, Any], seeds: list[int], workers: int, sweeps: int) -> list[Found]:
+Job = tuple[int, dict[str, Any]]  # topics, and the options of `find`
+
+
+def _all(corpus: Corpus, jobs: list[Job], workers: int, sweeps: int) -> list[Found]:
     """`sweeps`: about how many there will be."""
     if workers == 1:
-        with Progress(f"{len(seeds)} chains", sweeps, "sweep") as bar, telling(bar.update):
-            return [find(corpus, topics, seed=seed, **how) for seed in seeds]
-    return in_processes(_job, corpus, [(topics, how, seed) for seed in seeds], sweeps, workers)
+        with Progress(f"{len(jobs)} chains", sweeps, "sweep") as bar, telling(bar.update):
+            return [find(corpus, topics, **how) for topics, how in jobs]
+    return in_processes(_job, corpus, jobs, sweeps, workers)
 
 
-def _job(corpus: Corpus, topics: int, how: dict[str, Any], seed: int, progress: Callable[[int], None]) -> Found:
+def _job(corpus: Corpus, topics: int, how: dict[str, Any], progress: Callable[[int], None]) -> Found:
     done = 0
 
     def tell(sweeps: int) -> None:
@@ -121,4 +134,4 @@ def _job(corpus: Corpus, topics: int, how: dict[str, Any], seed: int, progress: 
         progress(done)
 
     with telling(tell):
-        return find(corpus, topics, seed=seed, **how)
+        return find(corpus, topics, **how)

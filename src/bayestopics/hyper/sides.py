@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -61,25 +62,50 @@ class DirichletSide:
         return float(constants[0] + sum_of_logs * weights[0, 0])
 
 
+@dataclass(eq=False)
 class UrnSide:
     """Draws from `number` urns of `parts` colours with x balls each: log Dirichlet-multinomial densities added up.
 
     A row is the Chebyshev series of this sum in log x between two ends.
     """
 
-    def __init__(self, parts: int, ends: tuple[float, float]) -> None:
-        self.parts = parts
-        self.middle, self.half = float(np.log(ends[0] * ends[1])) / 2, float(np.log(ends[1] / ends[0])) / 2
+    parts: int
+    ends: tuple[float, float]
+
+    @cached_property
+    def middle(self) -> float:
+        return float(np.log(self.ends[0] * self.ends[1])) / 2
+
+    @cached_property
+    def half(self) -> float:
+        return float(np.log(self.ends[1] / self.ends[0])) / 2
+
+    @cached_property
+    def length(self) -> int:
         # log-gamma of exp(u) has its nearest singularities at a height of pi: the series falls by this factor a term
         height = np.pi / max(self.half, 1e-3)
-        self.length = int(np.ceil(DIGITS * np.log(10) / np.log(height + np.sqrt(height**2 + 1)))) + 1
-        nodes = chebyshev.chebpts1(self.length)
-        self.x = np.exp(self.middle + self.half * nodes)
-        self._to_series = np.linalg.inv(chebyshev.chebvander(nodes, self.length - 1)).T
-        slopes = np.zeros((self.length, self.length))  # the series of the derivatives of the polynomials, a row each
+        return int(np.ceil(DIGITS * np.log(10) / np.log(height + np.sqrt(height**2 + 1)))) + 1
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """The nodes."""
+        return np.exp(self.middle + self.half * chebyshev.chebpts1(self.length))
+
+    @cached_property
+    def _to_series(self) -> np.ndarray:
+        return np.linalg.inv(chebyshev.chebvander(chebyshev.chebpts1(self.length), self.length - 1)).T
+
+    @cached_property
+    def _derivatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The series of the polynomials, their first and their second derivatives, a row each."""
+        slopes = np.zeros((self.length, self.length))
         slopes[:, :-1] = chebyshev.chebder(np.eye(self.length)).T / self.half
-        self._derivatives = (np.eye(self.length), slopes, slopes @ slopes)
-        self._urns = np.zeros((self.length, 1))  # the series of lG(c + x) - lG(x), a column each for c = 0, 1, ...
+        return np.eye(self.length), slopes, slopes @ slopes
+
+    @cached_property
+    def _urns(self) -> np.ndarray:
+        """The series of lG(c + x) - lG(x), a column each for c = 0, 1, ...; `of_counts` makes it as long as needed."""
+        return np.zeros((self.length, 1))
 
     def of_counts(self, counts: np.ndarray) -> np.ndarray:
         """What the counts of every colour of every urn, in any order, add to the row."""

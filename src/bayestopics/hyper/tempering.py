@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted_sweeps
+from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import Side, Sides, of_assignments, of_parameters
@@ -104,6 +106,7 @@ def temper(
     adapt: float | None = None,
     ends: tuple[tuple[float, float], tuple[float, float]] | None = None,
     description: str = "tempering",
+    checkpoint: Checkpoint | None = None,
 ) -> TemperedChain:
     """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain.
 
@@ -117,12 +120,17 @@ def temper(
     log_zeta = np.zeros(len(grid)) if log_zeta is None else np.array(log_zeta, dtype=float)
     move = Move(grid, sides, log_zeta, moves)
     priors = [np.full(topics, alpha) for alpha in points[:, 0]]
-    state = start.copy() if start else module.init(corpus, topics, Prior(*points[len(grid) // 2]), rng)
-    j, rows = _nearest(points, state), None
-    index, values = np.empty(sweeps, np.int64), np.empty((sweeps, len(functionals)))
-    of_alpha, of_eta = np.empty((sweeps, sides.alpha.length)), np.empty((sweeps, sides.eta.length))
-    for i in counted_sweeps(range(sweeps), description):
-        if rows is not None:
+    checkpoint = checkpoint or NoCheckpoint()
+    if (saved := checkpoint.load()) is None:
+        state = start.copy() if start else module.init(corpus, topics, Prior(*points[len(grid) // 2]), rng)
+        done, j = 0, _nearest(points, state)
+        index, values = np.empty(sweeps, np.int64), np.empty((sweeps, len(functionals)))
+        of_alpha, of_eta = np.empty((sweeps, sides.alpha.length)), np.empty((sweeps, sides.eta.length))
+    else:
+        done, state, index, values, of_alpha, of_eta, log_zeta[:], rng.bit_generator.state = saved
+        j, rows = int(index[done - 1]), (of_alpha[done - 1], of_eta[done - 1])
+    for i in counted_sweeps(range(sweeps), description, done):
+        if i > 0:
             j = move(j, *rows, rng)
         state = replace(state, alpha=priors[j], eta=float(points[j, 1]))
         parameters = module.sweep(state, rng).parameters
@@ -134,6 +142,9 @@ def temper(
             weights = np.exp(logs - logs.max())
             log_zeta += gain(i + 1, sweeps, len(grid)) * len(grid) * weights / weights.sum()
             np.maximum(log_zeta, log_zeta.max() - adapt, out=log_zeta)
+        if checkpoint.due():
+            made = (i + 1, state, index, values, of_alpha, of_eta, log_zeta, rng.bit_generator.state)
+            checkpoint.save(made)
     return TemperedChain(grid, sides.alpha, sides.eta, log_zeta, index, of_alpha, of_eta, values, state, ends)
 
 
@@ -197,6 +208,7 @@ def tune(
     start: State | None = None,
     sampler: str = "single-site",
     moves: str = "all",
+    checkpoint: Checkpoint | None = None,
 ) -> Tuned:
     """Chains of `sweeps` sweeps until the grid is visited evenly (`UNIFORM`) or `rounds` are over; each goes on from
     the last. After a chain zeta is set anew by (2.16).
@@ -205,16 +217,19 @@ def tune(
     chain stays there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and
     log zeta is not let below its largest by more than `adapt`, so that no time is lost where m(h) is nothing.
     """
-    log_zeta, uneven = np.zeros(len(grid)), adapt is not None
+    log_zeta, uneven, stages = np.zeros(len(grid)), adapt is not None, Stages(rng, checkpoint)
+
+    def run(description: str, **how: Any) -> TemperedChain:
+        more = {"sampler": sampler, "log_zeta": log_zeta, "start": start, "description": description, **how}
+        return stages(
+            lambda rng: temper(corpus, topics, grid, sweeps=sweeps, rng=rng, checkpoint=stages.inside, **more)
+        )
+
     for number in range(1, max(1, rounds) + 1):
         if uneven:
-            options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "adapt": adapt}
-            name = f"adapting {number}"
-            chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore
+            chain = run(f"adapting {number}", adapt=adapt)
             log_zeta, start = chain.log_zeta, chain.last
-        options = {"log_zeta": log_zeta, "start": start, "sampler": sampler, "moves": moves}
-        name = f"tuning {number}"
-        chain = temper(corpus, topics, grid, sweeps=sweeps, rng=rng, description=name, **options)  # type: ignore
+        chain = run(f"tuning {number}", moves=moves)
         start, uneven = chain.last, adapt is not None and chain.uniformity < MISSED
         if not uneven:
             log_zeta = np.maximum(log_marginal(chain), -np.inf if adapt is None else -adapt)

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import digamma, gammaln
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import counted
+from bayestopics.base.progress import Progress
 from bayestopics.base.special import digamma as kernel_digamma
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.sides import DirichletSide
@@ -53,6 +54,7 @@ def variational_em(
     passes: int = 1,
     tolerance: float = 1e-5,
     start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
+    checkpoint: Checkpoint | None = None,
 ) -> VariationalEM:
     """At most `steps` steps: in each, `passes` updates of q, then one of h.
 
@@ -61,26 +63,29 @@ def variational_em(
     check_model(corpus, topics, start)
     if min(steps, passes) < 1:
         raise InputError(f"nothing to do with {steps} steps of {passes} passes")
-    field = MeanField(corpus, topics, start, rng)
-    path, bounds, converged = [(field.alpha, field.eta)], [], False
-    for _ in counted(range(steps), "variational EM", "step"):
-        for _ in range(passes):
-            field.update_documents()
-            words, expected = field.tokens()
-            value = field.bound(words)
-            field.update_topics(expected)
-        field.update_prior()
-        path.append((field.alpha, field.eta))
-        bounds.append(value)
-        moved = np.abs(np.log(path[-1]) - np.log(path[-2])).max()
-        if len(bounds) > 1 and max(moved, bounds[-1] / bounds[-2] - 1, 1 - bounds[-1] / bounds[-2]) < tolerance:
-            converged = True
-            break
+    checkpoint, field = checkpoint or NoCheckpoint(), MeanField(corpus, topics, start, rng)
+    path, bounds = [(field.alpha, field.eta)], []
+    if (saved := checkpoint.load()) is not None:
+        path, bounds, field.gamma, field.lambda_ = saved
+        field.alpha, field.eta = path[-1]
+    with Progress("variational EM", steps, "step", len(bounds)) as bar:
+        while len(bounds) < steps and not _converged(path, bounds, tolerance):
+            bounds.append(field.step(passes))
+            path.append((field.alpha, field.eta))
+            bar.update()
+            if checkpoint.due():
+                checkpoint.save((path, bounds, field.gamma, field.lambda_))
     everywhere = np.full((corpus.document_count, topics), field.alpha)
     everywhere[corpus.document_lengths > 0] = field.gamma
-    return VariationalEM(
-        np.array(path), np.array(bounds), converged, everywhere, field.lambda_, at_ends(field.alpha, field.eta)
-    )
+    converged, doubts = _converged(path, bounds, tolerance), at_ends(field.alpha, field.eta)
+    return VariationalEM(np.array(path), np.array(bounds), converged, everywhere, field.lambda_, doubts)
+
+
+def _converged(path: list[tuple[float, float]], bounds: list[float], tolerance: float) -> bool:
+    if len(bounds) < 2:
+        return False
+    moved, ratio = np.abs(np.log(path[-1]) - np.log(path[-2])).max(), bounds[-1] / bounds[-2]
+    return bool(max(moved, ratio - 1, 1 - ratio) < tolerance)
 
 
 class MeanField:
@@ -94,6 +99,16 @@ class MeanField:
         lengths = corpus.document_lengths[corpus.document_lengths > 0]
         self.gamma = np.repeat(self.alpha + lengths[:, None] / topics, topics, axis=1)
         self.lambda_ = rng.gamma(START_SHAPE, 1 / START_SHAPE, (corpus.term_count, topics))
+
+    def step(self, passes: int) -> float:
+        """So many updates of q, then one of h; the bound before the last ones."""
+        for _ in range(passes):
+            self.update_documents()
+            words, expected = self.tokens()
+            value = self.bound(words)
+            self.update_topics(expected)
+        self.update_prior()
+        return value
 
     def update_documents(self) -> None:
         """gamma_dt = alpha + sum_i phi_i(t), again and again until it settles (Blei et al., fig. 6)."""

@@ -7,17 +7,18 @@ labels of the topics do not matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import counted
+from bayestopics.base.progress import counted_sweeps
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
-from bayestopics.lda.state import Prior, State
+from bayestopics.lda.state import Prior, State, from_assignments
 
 BATCHES = 20  # of kept sweeps, for the standard error
 CORRELATED = 0.4  # lag-one correlation of 20 independent batches exceeds this in about 2 % of runs
@@ -37,10 +38,19 @@ def split(corpus: Corpus, documents: int, rng: np.random.Generator) -> tuple[Cor
     return corpus.select_tokens(~held_out), corpus.select_tokens(held_out)
 
 
+@dataclass(eq=False)
 class Completion:
     """The mean, over the states that were added, of the probability of every held-out (document, term) pair."""
 
-    def __init__(self, heldout: Corpus) -> None:
+    heldout: InitVar[Corpus]
+    pair_documents: np.ndarray = field(init=False)  # int64[pairs], sorted
+    pair_terms: np.ndarray = field(init=False)
+    pair_counts: np.ndarray = field(init=False)
+    tokens: int = field(init=False)
+    total: np.ndarray = field(init=False)  # float64[pairs], over the states
+    states: int = field(init=False)
+
+    def __post_init__(self, heldout: Corpus) -> None:
         self.pair_documents, self.pair_terms, self.pair_counts = heldout.triples()
         self.tokens = heldout.token_count
         self.total = np.zeros(len(self.pair_counts))
@@ -111,21 +121,31 @@ def score(
     burn_in: int = 200,
     documents: int | None = None,
     rng: np.random.Generator | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Score:
     """The completion score of a model, averaged over all kept sweeps, with its Monte Carlo error by batch means.
 
     Half of the words of the last `documents` documents are held out (a tenth of them if not given).
     """
-    rng = rng or generator(0, "score/completion")
+    rng, checkpoint = rng or generator(0, "score/completion"), checkpoint or NoCheckpoint()
     training, heldout = split(corpus, documents or max(1, corpus.document_count // 10), rng)
     module = sampler_by_name(sampler)
-    state = module.init(training, topics, prior, rng)
     batch_of = np.arange(sweeps) * min(BATCHES, sweeps) // sweeps
     batches = [Completion(heldout) for _ in range(min(BATCHES, sweeps))]
-    for i in counted(range(-burn_in, sweeps), "completion", "sweep"):
+    if (saved := checkpoint.load()) is None:
+        done, state = 0, module.init(training, topics, prior, rng)
+    else:
+        done, assignments, sums, rng.bit_generator.state = saved
+        state = from_assignments(training, topics, prior, assignments)
+        for batch, (total, states) in zip(batches, sums, strict=True):
+            batch.total, batch.states = total, states
+    for i in counted_sweeps(range(-burn_in, sweeps), "completion", done):
         module.sweep(state, rng)
         if i >= 0:
             batches[batch_of[i]].add(state)
+        if checkpoint.due() or i == sweeps - 1:
+            sums = [(batch.total, batch.states) for batch in batches]
+            checkpoint.save((burn_in + i + 1, state.assignments, sums, rng.bit_generator.state))
     everything = Completion(heldout)
     everything.total = np.sum([batch.total for batch in batches], axis=0)
     everything.states = sweeps

@@ -12,14 +12,14 @@ another document: a topic of its own, which no other document has, keeps that do
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bayestopics.base import processes
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import Progress, counted
+from bayestopics.base.progress import Progress, counted_sweeps
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import lanes
@@ -34,6 +34,7 @@ BETAS = ("integrated", "drawn")
 BATCHES = 20  # of draws, for the standard error
 DELTA = 1.0  # the delta method holds for log-estimates that scatter by less than this
 ROUNDING = 1e-9
+WARM_UP = "score/leave-one-out/warm-up"  # the name of its generator
 TOO_LOW = "log L(d) is likely too low"
 CORRELATED = 0.2  # batches with this lag-one correlation make the error too small by a fifth
 
@@ -88,6 +89,7 @@ def score(
     documents: int | Sequence[int] | None = None,
     seed: int = 0,
     workers: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> Score:
     """log S(T), with its Monte Carlo error and, for a part of the documents, its sampling error.
 
@@ -106,18 +108,18 @@ def score(
         raise InputError("there must be at least 1 particle and 1 worker")
     chosen = choose(corpus, documents)
     plan = Plan(corpus, topics, prior, sampler, sweeps, burn_in, thin, particles, beta, seed)
+    checkpoint = checkpoint or NoCheckpoint()
+    estimates: dict[int, np.ndarray] = checkpoint.load() or {}  # of the documents that are finished
     if warm_up:
-        plan = replace(plan, start=_warm_start(plan, warm_up))
+        plan = replace(plan, start=_warm_start(plan, warm_up, checkpoint.part("warm-up")))
     # the longest first, for they take longest; an empty document has L(d) = 1 without a chain
     todo = [d for d in chosen[np.argsort(-corpus.document_lengths[chosen])].tolist() if corpus.document_lengths[d]]
-    workers = min(workers, len(todo))
-    chunks = groups(todo, workers, CHAINS if sampler == TOGETHER else 1)
-    finished = _in_processes(plan, chunks, workers) if workers > 1 else (estimates_of(plan, chunk) for chunk in chunks)
-    estimates: dict[int, np.ndarray] = {}
-    with Progress("leave one out", len(todo), "document") as bar:
-        for found in finished:
+    with Progress("leave one out", len(todo), "document", len(estimates)) as bar:
+        for found in _finished(plan, [d for d in todo if d not in estimates], workers):
             estimates |= found
             bar.update(len(found))
+            if checkpoint.due() or len(estimates) == len(todo):
+                checkpoint.save(estimates)
     return summary(corpus, {d: estimates.get(d, np.zeros(sweeps // thin)) for d in chosen.tolist()})
 
 
@@ -145,21 +147,35 @@ def groups(documents: Sequence[int], workers: int, most: int) -> list[Sequence[i
     return [documents[first::number] for first in range(number)]
 
 
-def _in_processes(plan: Plan, chunks: list[Sequence[int]], workers: int) -> Iterator[dict[int, np.ndarray]]:
+def _finished(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[dict[int, np.ndarray]]:
+    """The estimates of groups of these documents, as they come."""
+    workers = min(workers, len(documents))
+    chunks = groups(documents, workers, CHAINS if plan.sampler == TOGETHER else 1)
+    if workers <= 1:
+        yield from (estimates_of(plan, chunk) for chunk in chunks)
+        return
     with processes.pool(workers, plan) as submit:
-        for future in as_completed([submit(estimates_of, chunk) for chunk in chunks]):
-            yield future.result()
+        running = {submit(estimates_of, chunk) for chunk in chunks}
+        while running:
+            for future in processes.first_done(running):
+                running.remove(future)
+                yield future.result()
 
 
 # -- the chains of a group of documents --------------------------------------------------------------
 
 
-def _warm_start(plan: Plan, sweeps: int) -> np.ndarray:
-    rng = generator(plan.seed, "score/leave-one-out/warm-up")
-    module = sampler_by_name(plan.sampler)
-    state = module.init(plan.corpus, plan.topics, plan.prior, rng)
-    for _ in counted(range(sweeps), "warm-up", "sweep"):
+def _warm_start(plan: Plan, sweeps: int, checkpoint: Checkpoint) -> np.ndarray:
+    rng, module, given = generator(plan.seed, WARM_UP), sampler_by_name(plan.sampler), (plan.topics, plan.prior)
+    if (saved := checkpoint.load()) is None:
+        done, state = 0, module.init(plan.corpus, *given, rng)
+    else:
+        done, assignments, rng.bit_generator.state = saved
+        state = from_assignments(plan.corpus, *given, assignments)
+    for i in counted_sweeps(range(sweeps), "warm-up", done):
         module.sweep(state, rng)
+        if checkpoint.due():
+            checkpoint.save((i + 1, state.assignments, rng.bit_generator.state))
     return state.assignments
 
 

@@ -41,7 +41,8 @@ class Checkpoint:
     def part(self, name: str) -> Checkpoint:
         """The checkpoint of a part of the run."""
         one = copy.copy(self)
-        one.path = self.folder / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.state"
+        full = f"{self.path.stem}/{name}"  # parts may have parts
+        one.path = self.folder / f"{hashlib.sha256(full.encode()).hexdigest()[:32]}.state"
         one._last = time.monotonic()
         return one
 

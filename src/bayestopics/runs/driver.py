@@ -6,7 +6,6 @@ Every command and every run of every study goes through `run`.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from bayestopics.base.jit import CACHE
@@ -15,7 +14,7 @@ from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import check_place, write
-from bayestopics.runs.result import Compute, Result, key, versions
+from bayestopics.runs.result import Compute, Result, key, of_its_kind, versions
 from bayestopics.runs.task import Task
 
 CHECKPOINTS = CACHE / "checkpoints"
@@ -49,7 +48,7 @@ def run(
     resumed = checkpoint.exists()
     result = compute(task, corpus, checkpoint)
     volatile = {**watch.volatile(), "resumed": resumed, **result.volatile, **checkpoint.seconds()}
-    result = replace(result, volatile=volatile)
+    result = of_its_kind(result, volatile=volatile)
     if out is not None:
         try:
             write(result, out)

@@ -37,11 +37,10 @@ def to_arviz(record: Result | Path | str) -> arviz.InferenceData:
         import arviz
 
     record = _fit_record(record)
-    task, burn_in = record.task, record.task.params["burn_in"]
+    burn_in = record.task.params["burn_in"]
     chains = [chain for _, chain in record.trace.groupby("chain", sort=True)]
     shares = [name for name in record.trace if name.startswith("share_")]
-    attributes = {"corpus": task.corpus, "fingerprint": task.fingerprint, "seed": task.seed}
-    attributes |= {"params": canonical(task.params), "inference_library": "bayestopics"}
+    attributes = _attributes(record)
     return arviz.from_dict(
         posterior=_draws(chains, shares, slice(burn_in, None)),
         warmup_posterior=_draws(chains, shares, slice(burn_in)) if burn_in else None,
@@ -52,6 +51,23 @@ def to_arviz(record: Result | Path | str) -> arviz.InferenceData:
         posterior_attrs=attributes,
         posterior_warmup_attrs=attributes,
     )
+
+
+def chains_to_arviz(result: Result, kept: pd.DataFrame, columns: list[str]) -> arviz.InferenceData:
+    """These columns of a trace, chains x draws."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        import arviz
+
+    chains = [chain for _, chain in kept.groupby("chain", sort=True)]
+    posterior = {name: np.array([chain[name].to_numpy() for chain in chains]) for name in columns}
+    return arviz.from_dict(posterior=posterior, attrs=_attributes(result), posterior_attrs=_attributes(result))
+
+
+def _attributes(result: Result) -> dict[str, Any]:
+    task = result.task
+    attributes = {"corpus": task.corpus, "fingerprint": task.fingerprint, "seed": task.seed}
+    return attributes | {"params": canonical(task.params), "inference_library": "bayestopics"}
 
 
 def _draws(chains: list[pd.DataFrame], shares: list[str], sweeps: slice) -> dict[str, np.ndarray]:
@@ -86,8 +102,7 @@ def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> 
 
 def _last_state(record: Result, corpus: Corpus, chain: int) -> State:
     task = record.task
-    if corpus.fingerprint != task.fingerprint:
-        raise InputError(f"{corpus.name}: is not the corpus of this record ({task.corpus}): their fingerprints differ")
+    task.insist(corpus)
     assignments = record.arrays["assignments"]
     if not 0 <= chain < len(assignments):
         raise InputError(f"there is no chain {chain}: the record has chains 0 to {len(assignments) - 1}")

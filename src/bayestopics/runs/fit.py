@@ -1,98 +1,144 @@
-"""`fit`: chains of one sampler on one corpus, with convergence diagnostics and a record."""
+"""`fit`: chains of one sampler on one corpus, with convergence diagnostics."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayestopics.base.code import code_hash
-from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
-from bayestopics.base.stopwatch import Stopwatch
+from bayestopics.base.processes import in_processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.lda import sampler as sampler_by_name
-from bayestopics.lda.state import Prior
-from bayestopics.runs.chain import Chain
+from bayestopics.lda.state import Prior, from_assignments
+from bayestopics.runs.chain import Chain, LargestShares, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.record import write
 from bayestopics.runs.result import Result
-from bayestopics.runs.task import Task, describe
-from bayestopics.runs.topics_tables import top_words, topic_shares, topics_table
-from bayestopics.runs.workers import run_chains
+from bayestopics.runs.task import OWN, Task, describe
+from bayestopics.runs.words import top_words, topic_shares, topics_table
 
 TOPICS_OF = "chain 0, last sweep"
 LARGEST_RHAT = 1.01  # Vehtari et al. 2021
 
 
-def fit(
-    corpus: Corpus,
-    *,
-    topics: int,
-    prior: Prior,
-    sampler: str = "single-site",
-    sweeps: int = 500,
-    burn_in: int = 500,
-    chains: int = 1,
-    seed: int = 0,
-    out: Path | str | None = None,
-    workers: int = 1,
-    checkpoint_seconds: float = 30.0,
-) -> dict[str, Any]:
-    """Run the chains, and say how they went; with `out`, keep a run record there.
-
-    With `workers` > 1 chains run in so many processes at once, with the same results; a script then needs the usual
-    `if __name__ == "__main__":`, because each process imports it. Topics have no labels in common between chains, nor
-    is there a mean over sweeps: `topics` of the result, and of the record, are those of chain 0 after its last sweep.
-    """
-    if min(sweeps, chains, workers) < 1 or burn_in < 0:
-        sizes = f"{sweeps} sweeps, {burn_in} of burn-in, {chains} chains and {workers} workers"
-        raise InputError(f"nothing to do with {sizes}")
+def task_of(
+    corpus: Corpus, topics: int, prior: Prior, sampler: str, sweeps: int, burn_in: int, chains: int, seed: int
+) -> Task:
+    if min(sweeps, chains) < 1 or burn_in < 0:
+        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {chains} chains")
     module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
     params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
-    task = Task("fit", "own", "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
-    watch = Stopwatch()
-    parts = [replace(task, name=f"fit/chain-{number}") for number in range(chains)]
-    checkpoints = [Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds) for part in parts]
-    finished = run_chains(corpus, parts, checkpoints, workers)
-    result = _summary(corpus, finished, burn_in)
-    if out is not None:
-        write(_record(task, corpus, finished, result, watch), Path(out))
-    for checkpoint in checkpoints:
-        checkpoint.remove()
-    return result
+    return Task("fit", OWN, "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
 
 
-def _summary(corpus: Corpus, chains: list[Chain], burn_in: int) -> dict[str, Any]:
-    log_joint = np.array([chain.trace()["log_joint"].to_numpy()[burn_in:] for chain in chains])
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
+    """Topics have no labels in common between chains, nor is there a mean over sweeps: `topics` are those of chain 0
+    after its last sweep."""
+    params = task.params
+    chains = _chains(task, corpus, checkpoint, workers)
+    log_joint = np.array([chain.trace()["log_joint"].to_numpy()[params["burn_in"] :] for chain in chains])
+    rhat, effective = convergence(log_joint)
+    traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
+    timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
+    metrics = {"log_joint_mean": float(log_joint.mean()), "log_joint_last": float(log_joint[0, -1])}
+    known = {"rhat": rhat, "effective_sample_size": effective}
     seconds = float(sum(sum(chain.seconds) for chain in chains))
     sweeps = sum(len(chain.seconds) for chain in chains)
-    rhat, effective = convergence(log_joint)
-    doubts = []
-    if corpus.empty_documents:
-        doubts.append(f"{corpus.empty_documents} documents are empty: they are kept, and say nothing")
+    return Result(
+        task,
+        metrics | {name: value for name, value in known.items() if value is not None},
+        _doubts(corpus, rhat),
+        tables={
+            "trace": pd.concat(traces, ignore_index=True),
+            "timing": pd.concat(timings, ignore_index=True),
+            "topics": topics_table(corpus, chains[0].state.term_topic, params["eta"]),
+            "shares": topic_shares(chains[0].state.term_topic),
+        },
+        arrays={"assignments": np.array([chain.state.assignments for chain in chains])},
+        answer={
+            "log_joint_mean": float(log_joint.mean()),
+            "log_joint_error": _error_of_mean(log_joint),
+            **known,
+            "topics": top_words(corpus, chains[0].state.term_topic),
+            "topics_of": TOPICS_OF,
+        },
+        volatile={
+            "seconds": seconds,  # of sampling, all chains added up
+            "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
+            "resumed": [chain.resumed for chain in chains],
+        },
+    )
+
+
+# -- the chains, in this process or in several at once; the results are the same bits ----------------
+
+
+def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int) -> list[Chain]:
+    """At most `workers` of them at a time."""
+    parts = [replace(task, name=f"fit/chain-{number}") for number in range(task.params["chains"])]
+    jobs = [(part, checkpoint.part(part.name)) for part in parts]
+    workers = min(workers, len(jobs))
+    if workers == 1:
+        return [_chain(corpus, *job) for job in jobs]
+    finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, parts)), workers)
+    return [_restored(task, corpus, *result) for result in finished]
+
+
+def _chain(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callable[[int], None] | None = None) -> Chain:
+    return run_chain(
+        corpus,
+        part.params["topics"],
+        _prior(part),
+        sampler=part.params["sampler"],
+        sweeps=_sweeps(part),
+        rng=part.generator(),
+        observer=LargestShares(),
+        checkpoint=checkpoint,
+        description=part.name,
+        progress=progress,
+    )
+
+
+def _finished(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
+    chain = _chain(corpus, part, checkpoint, progress)
+    return chain.state.assignments, chain.rows, chain.seconds, chain.resumed
+
+
+def _restored(task: Task, corpus: Corpus, assignments: Any, rows: Any, seconds: Any, resumed: int) -> Chain:
+    state = from_assignments(corpus, task.params["topics"], _prior(task), assignments)
+    return Chain(state, rows, seconds, resumed)
+
+
+def _prior(task: Task) -> Prior:
+    return Prior(task.params["alpha"], task.params["eta"])
+
+
+def _sweeps(task: Task) -> int:
+    return int(task.params["burn_in"] + task.params["sweeps"])
+
+
+# -- what is said about them -------------------------------------------------------------------------
+
+
+def _doubts(corpus: Corpus, rhat: float | None) -> list[str]:
+    said = empty_documents(corpus)
     if rhat is not None and rhat > LARGEST_RHAT:
-        doubts.append(f"the chains disagree: R-hat of the log joint is {rhat:.3f}; run longer, or trust none of them")
-    return {
-        "log_joint": log_joint[0].tolist() if len(chains) == 1 else log_joint.tolist(),
-        "log_joint_mean": float(log_joint.mean()),
-        "log_joint_error": _error_of_mean(log_joint),
-        "seconds": seconds,  # of sampling, all chains added up
-        "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
-        "rhat": rhat,
-        "effective_sample_size": effective,
-        "topics": top_words(corpus, chains[0].state.term_topic),
-        "topics_of": TOPICS_OF,
-        "warnings": doubts,
-    }
+        said.append(f"the chains disagree: R-hat of the log joint is {rhat:.3f}; run longer, or trust none of them")
+    return said
+
+
+def empty_documents(corpus: Corpus) -> list[str]:
+    count = corpus.empty_documents
+    return [f"{count} documents are empty: they are kept, and say nothing"] if count else []
 
 
 def _error_of_mean(log_joint: np.ndarray) -> float | None:
@@ -111,31 +157,3 @@ def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
         import arviz
     rhat = float(arviz.rhat(log_joint)) if len(log_joint) > 1 else None
     return rhat, float(arviz.ess(log_joint))
-
-
-def _record(task: Task, corpus: Corpus, chains: list[Chain], result: dict[str, Any], watch: Stopwatch) -> Result:
-    traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
-    timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
-    log_joint = np.atleast_2d(result["log_joint"])
-    metrics = {
-        "log_joint_mean": float(log_joint.mean()),
-        "log_joint_last": float(log_joint[0, -1]),
-    }
-    metrics |= {key: result[key] for key in ("rhat", "effective_sample_size") if result[key] is not None}
-    return Result(
-        task=task,
-        metrics=metrics,
-        warnings=result["warnings"],
-        tables={
-            "trace": pd.concat(traces, ignore_index=True),
-            "timing": pd.concat(timings, ignore_index=True),
-            "topics": topics_table(corpus, chains[0].state.term_topic, task.params["eta"]),
-            "shares": topic_shares(chains[0].state.term_topic),
-        },
-        arrays={"assignments": np.array([chain.state.assignments for chain in chains])},
-        volatile=watch.volatile(
-            seconds=result["seconds"],
-            tokens_per_second=result["tokens_per_second"],
-            resumed=[chain.resumed for chain in chains],
-        ),
-    )

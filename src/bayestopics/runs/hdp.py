@@ -16,10 +16,8 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.code import code_hash
-from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.nonparametric.compute import LEARNERS, STARTS, HdpSettings, Outcome, learn, sample, split, warm
@@ -27,83 +25,79 @@ from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut
 from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.fit import LARGEST_RHAT, convergence
-from bayestopics.runs.record import read, write
+from bayestopics.runs.fit import LARGEST_RHAT, convergence, empty_documents
+from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
-from bayestopics.runs.task import Task, describe
-from bayestopics.runs.topics_tables import top_words, topic_shares, topics_table
+from bayestopics.runs.task import OWN, Task, describe
+from bayestopics.runs.words import top_words, topic_shares, topics_table
 
 SHORTEST_HALF = 16  # sweeps, for a standard error that means something
 DRIFT = 3.0  # standard errors between the halves of a chain
 FEW = 0.5  # the share of the largest estimate in a document's mean, beyond which that is worth little
 
 
-def hdp(
-    corpus: Corpus,
-    *,
-    seed: int = 0,
-    chains: int = 1,
-    workers: int = 1,
-    out: Path | str | None = None,
-    checkpoint_seconds: float = 30.0,
-    **options: Any,
-) -> dict[str, Any]:
-    """{"topics": {K: probability}, "mode", "acceptance_rate", "heldout_per_word", "seconds", "warnings", ...}.
-
-    The options are the fields of `HdpSettings`: hdp(corpus, method="split-merge", heldout=0.1). With `out` a record
-    is kept there; `workers` are as in `fit`.
-
-    `topics` is the share of the kept sweeps of all chains with K topics; of a variational method, the share of its
-    streams that end with K components that hold a document (DP mixture) or a token (HDP). Chains of a sampler start
-    with 1, 20, 5, 60, 1, ... topics: `chains` has the answer of each, and R-hat says whether they agree.
-    `acceptance_rate` is that of all split-merge moves of the kept sweeps, `seconds` those of the sweeps or updates of
-    all chains, compilation left out, `top_words` the topics at the end of chain 0; with `resample`, `concentrations`
-    has mean and standard deviation of gamma and the concentration over the kept sweeps of all chains.
-
-    `heldout_per_word` is sum_d log p(x_d) / tokens over the held-out documents, each on its own:
-    - of the DP mixture, p is E_q[p(x)], exactly (`dp_mixture.collapsed`);
-    - of the HDP by a variational method, p is an unbiased estimate by 60 particles of left-to-right of p(x) at the
-      means of pi and theta (`hdp_held_out.left_to_right`); of several streams it is the mean;
-    - of the HDP by a sampler, p is the mean over 20 states a chain (or all, if fewer are kept), evenly spaced and the
-      last one among them, of unbiased estimates of p(x | z, beta), 60 particles in all: under the posterior unbiased
-      for p(x | the other documents), topics and weights integrated out (`hdp_held_out.left_to_right_of_states`).
-    The log of an unbiased estimate is too low on average, the more so the larger `heldout_standard_error` is; that is
-    from the scatter of the estimates of each document, as if they were independent, and 0 for the DP mixture.
-    """
-    settings = HdpSettings(**options)
-    if chains < 1 or workers < 1:
-        raise InputError(f"nothing to do with {chains} chains and {workers} workers")
-    training, held_out = split(corpus, settings.heldout)
+def task_of(corpus: Corpus, settings: HdpSettings, chains: int, seed: int) -> Task:
+    if chains < 1:
+        raise InputError(f"nothing to do with {chains} chains")
     params = {**asdict(settings), "sweeps": settings.work, "moves": settings.moves_a_sweep, "chains": chains}
-    task = Task(
-        "hdp", "own", f"{settings.model}/{settings.method}", params, seed, **describe(corpus), code=code_hash(__name__)
+    name = f"{settings.model}/{settings.method}"
+    return Task("hdp", OWN, name, params, seed, **describe(corpus), code=code_hash(__name__))
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, settings: HdpSettings, workers: int = 1) -> Result:
+    """`posterior`: K and its share, one row per chain and K; `topics` and `shares` are of the end of chain 0; `arrays`
+    has the last state of every chain, see `last_state`."""
+    training, held_out = split(corpus, settings.heldout)
+    parts = [replace(task, name=f"{task.name}/chain-{number}") for number in range(task.params["chains"])]
+    finished = _run_all(corpus, settings, parts, checkpoint, workers)
+    answer = _summary(corpus, training, held_out, settings, finished)
+    said = answer.pop("warnings")
+    traces = [pd.DataFrame(one.rows).assign(chain=number) for number, one in enumerate(finished)]
+    timings = [pd.DataFrame({"seconds": one.seconds, "chain": number}) for number, one in enumerate(finished)]
+    posterior = [
+        {"chain": number, "topics": topics, "probability": share}
+        for number, chain in enumerate(answer["chains"])
+        for topics, share in chain["topics"].items()
+    ]
+    return Result(
+        task,
+        _metrics(answer),
+        said,
+        tables={
+            "trace": pd.concat(traces, ignore_index=True),
+            "timing": pd.concat(timings, ignore_index=True),
+            "posterior": pd.DataFrame(posterior),
+            "topics": topics_table(training, finished[0].counts, settings.eta),
+            "shares": topic_shares(finished[0].counts),
+        },
+        arrays={f"{name}_{number}": array for number, one in enumerate(finished) for name, array in one.arrays.items()},
+        answer=answer,
+        volatile={
+            "seconds": float(sum(sum(one.seconds) for one in finished)),
+            "resumed": [one.resumed for one in finished],
+        },
     )
-    watch = Stopwatch()
-    parts = [replace(task, name=f"{task.name}/chain-{number}") for number in range(chains)]
-    checkpoints = [Checkpoint(CACHE / "checkpoints", part, checkpoint_seconds) for part in parts]
-    finished = _run_all(corpus, settings, parts, checkpoints, workers)
-    result = _summary(corpus, training, held_out, settings, finished)
-    if out is not None:
-        write(_record(task, training, settings, finished, result, watch), Path(out))
-    for checkpoint in checkpoints:
-        checkpoint.remove()
-    return result
+
+
+def _metrics(answer: dict[str, Any]) -> dict[str, float]:
+    names = ("mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word", "heldout_standard_error")
+    mean = sum(topics * share for topics, share in answer["topics"].items())
+    drawn = {f"{name}_mean": one["mean"] for name, one in (answer["concentrations"] or {}).items()}
+    return {"topics_mean": mean, **drawn, **{name: answer[name] for name in names if answer[name] is not None}}
 
 
 # -- running -------------------------------------------------------------------------------------------
 
 
 def _run_all(
-    corpus: Corpus, settings: HdpSettings, runs: Sequence[Task], checkpoints: Sequence[Checkpoint], workers: int
+    corpus: Corpus, settings: HdpSettings, parts: Sequence[Task], checkpoint: Checkpoint, workers: int
 ) -> list[Outcome]:
-    jobs = [(settings, number, *pair) for number, pair in enumerate(zip(runs, checkpoints, strict=True))]
+    jobs = [(settings, number, part, checkpoint.part(part.name)) for number, part in enumerate(parts)]
     workers = min(workers, len(jobs))
     if workers == 1:
         return [_job(corpus, *job) for job in jobs]
-    documents = split(corpus, settings.heldout)[0].document_count
-    steps = (
-        settings.burn_in + settings.work if settings.sampled else settings.work * -(-documents // settings.batch_size)
-    )
+    batches = -(-split(corpus, settings.heldout)[0].document_count // settings.batch_size)
+    steps = settings.burn_in + settings.work if settings.sampled else settings.work * batches
     return in_processes(_job, corpus, jobs, steps * len(jobs), workers, "sweep" if settings.sampled else "update")
 
 
@@ -148,7 +142,6 @@ def _summary(
         ],
         "heldout_per_word": per_word,
         "heldout_standard_error": error,
-        "seconds": float(sum(sum(one.seconds) for one in finished)),
         "top_words": top_words(training, finished[0].counts),
         "warnings": _doubts_of_input(corpus, settings) + doubts + more,
     }
@@ -245,53 +238,12 @@ def _held_out(
 
 
 def _doubts_of_input(corpus: Corpus, settings: HdpSettings) -> list[str]:
-    said = []
-    if corpus.empty_documents:
-        said.append(f"{corpus.empty_documents} documents are empty: they are kept, and say nothing")
+    said = empty_documents(corpus)
     if settings.model == "dp-mixture" and settings.concentration != HdpSettings.concentration:
         said.append("a dp-mixture has no document level: the concentration is not used, gamma is")
     if settings.variant == "paper":
         said.append("the paper's acceptance ratio leaves factors out: its law is not the posterior; exact is")
     return said
-
-
-# -- the record ----------------------------------------------------------------------------------------
-
-
-def _record(
-    task: Task,
-    training: Corpus,
-    settings: HdpSettings,
-    finished: list[Outcome],
-    result: dict[str, Any],
-    watch: Stopwatch,
-) -> Result:
-    """`posterior`: K and its share, a row a chain and K; `topics` and `shares` are of the end of chain 0; `arrays`
-    has the last state of every chain, see `last_state`."""
-    traces = [pd.DataFrame(one.rows).assign(chain=number) for number, one in enumerate(finished)]
-    timings = [pd.DataFrame({"seconds": one.seconds, "chain": number}) for number, one in enumerate(finished)]
-    posterior = [
-        {"chain": number, "topics": topics, "probability": share}
-        for number, chain in enumerate(result["chains"])
-        for topics, share in chain["topics"].items()
-    ]
-    names = ("mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word", "heldout_standard_error")
-    mean = sum(topics * share for topics, share in result["topics"].items())
-    drawn = {f"{name}_mean": one["mean"] for name, one in (result["concentrations"] or {}).items()}
-    return Result(
-        task=task,
-        metrics={"topics_mean": mean, **drawn, **{name: result[name] for name in names if result[name] is not None}},
-        warnings=result["warnings"],
-        tables={
-            "trace": pd.concat(traces, ignore_index=True),
-            "timing": pd.concat(timings, ignore_index=True),
-            "posterior": pd.DataFrame(posterior),
-            "topics": topics_table(training, finished[0].counts, settings.eta),
-            "shares": topic_shares(finished[0].counts),
-        },
-        arrays={f"{name}_{number}": array for number, one in enumerate(finished) for name, array in one.arrays.items()},
-        volatile=watch.volatile(seconds=result["seconds"], resumed=[one.resumed for one in finished]),
-    )
 
 
 def last_state(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> HdpState | Learner:
@@ -303,8 +255,7 @@ def last_state(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> H
     task = record.task
     if task.study != "hdp":
         raise InputError(f"{task.study}/{task.name}: is not a record of `hdp`")
-    if corpus.fingerprint != task.fingerprint:
-        raise InputError(f"{corpus.name}: is not the corpus of this record ({task.corpus}): their fingerprints differ")
+    task.insist(corpus)
     if not 0 <= chain < task.params["chains"]:
         raise InputError(f"there is no chain {chain}: the record has chains 0 to {task.params['chains'] - 1}")
     ending = f"_{chain}"

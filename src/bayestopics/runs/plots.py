@@ -1,15 +1,18 @@
-"""Drawings that several kinds of result share."""
+"""Figures of results, and what they share with the figures of the studies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.plotting import COLOURS
 from bayestopics.hyper.best import Ellipse
@@ -20,6 +23,8 @@ LEVELS = (-300.0, -100.0, -30.0, -10.0, -4.5, -3.0, -2.0, -1.0, -0.5, 0.0)  # na
 # Monte Carlo ellipses and regions of h itself look the same in all figures
 ELLIPSE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 1.6}
 REGION: dict[str, Any] = {"color": COLOURS[6], "linewidth": 1.2, "linestyle": "--"}
+CHOSEN: dict[str, Any] = {"s": 110, "facecolor": "none", "edgecolor": COLOURS[1], "linewidth": 1.6, "zorder": 5}
+H = ("alpha", "eta")
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -50,3 +55,87 @@ def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarra
     levels = LEVELS[min(first, len(LEVELS) - 2) :]
     axis.contour(alphas, etas, values, levels=levels, colors="#999999", linewidths=0.5, linestyles="solid")
     return axis.contourf(alphas, etas, values, levels=levels, colors=shades(len(levels)), extend="min")
+
+
+# -- figures of results --------------------------------------------------------------------------------
+
+
+def draw_chains(trace: pd.DataFrame, column: str, burn_in: int, title: str, label: str, by: str = "sweep") -> Figure:
+    """One line per chain; the burn-in is shaded."""
+    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    for number, chain in trace.groupby("chain", sort=True):
+        axis.plot(np.arange(1, len(chain) + 1), chain[column], linewidth=0.9, label=f"chain {number}")
+    if burn_in:
+        axis.axvspan(0, burn_in, color="#f0f0f0", zorder=0, label="burn-in")
+    axis.set(title=title, xlabel=by, ylabel=label)
+    figure.legend(loc="outside lower center", ncol=6, fontsize=9)
+    return figure
+
+
+def draw_evidence(table: pd.DataFrame, best: int, title: str, label: str) -> Figure:
+    """log evidence over T, with two standard errors either side."""
+    figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    errors = 2 * table["standard_error"].fillna(0.0)
+    axis.errorbar(table["topics"], table["log_evidence"], errors, marker="o", markersize=5, capsize=3)
+    chosen = table[table["topics"] == best]
+    axis.scatter(chosen["topics"], chosen["log_evidence"], label=f"T = {best}", **CHOSEN)
+    axis.set(title=title, xlabel="number of topics T", ylabel=label)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.legend(loc="outside lower center")
+    return figure
+
+
+def draw_posterior(posterior: Mapping[int, float], title: str) -> Figure:
+    """One bar per number of topics."""
+    figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")
+    axis.bar(list(posterior), list(posterior.values()), width=0.8)
+    axis.set(title=title, xlabel="number of topics", ylabel="posterior probability")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure
+
+
+def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+    """log M-hat over the grid of the first tempered chain; the best h of every chain and of all, with its Monte Carlo
+    ellipse and the region of h."""
+    values = surface.pivot(index="eta", columns="alpha", values="log_m")
+    figure, axis = plt.subplots(figsize=(7, 5.4), layout="constrained")
+    shown = contours(axis, values.columns.to_numpy(), values.index.to_numpy(), values.to_numpy(), values.min().min())
+    outline(axis, _ellipse(answer["region"]), "95 % region for h itself", REGION)
+    outline(axis, _ellipse(answer["ellipse"]), "95 % Monte Carlo ellipse of the best h", ELLIPSE)
+    tops = np.array([[one["alpha"], one["eta"]] for one in answer["chains"]])
+    if len(tops) > 1:
+        axis.scatter(tops[:, 0], tops[:, 1], s=14, color=COLOURS[0], zorder=5, label="best h of single chains")
+    axis.scatter(answer["alpha"], answer["eta"], s=26, color=COLOURS[1], zorder=5, label="the best h = (alpha, eta)")
+    spans = [(min(*surface[name], *tops[:, side]), max(*surface[name], *tops[:, side])) for side, name in enumerate(H)]
+    axis.set(xlabel="alpha", ylabel="eta", title=title, xlim=spans[0], ylim=spans[1])
+    axis.grid(False)
+    figure.colorbar(shown, ax=axis, label="log M-hat less its largest value (nats)")
+    figure.legend(loc="outside lower center", ncol=2, fontsize=9)
+    return figure
+
+
+def _ellipse(content: Mapping[str, Any] | None) -> Ellipse | None:
+    """From what `Ellipse.summary` says."""
+    if content is None:
+        return None
+    rows = tuple(tuple(row) for row in content["log_covariance"])
+    return Ellipse(tuple(content["center"]), rows, content["radius_squared"], content["level"])  # type: ignore[arg-type]
+
+
+def draw_path(path: pd.DataFrame, title: str) -> Figure:
+    """alpha and eta over the steps of EM."""
+    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    for name in H:
+        axis.plot(path["step"], path[name], label=name)
+    axis.set(title=title, xlabel="step", ylabel="value", yscale="log")
+    figure.legend(loc="outside lower center", ncol=2)
+    return figure
+
+
+def draw_documents(documents: pd.DataFrame, title: str) -> Figure:
+    """log L(d) per word of every document that was left out, by length."""
+    known = documents[documents["tokens"] > 0]
+    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    axis.scatter(known["tokens"], known["log_likelihood"] / known["tokens"], s=14)
+    axis.set(title=title, xlabel="words in the document", ylabel="log L(d) per word (nats)", xscale="log")
+    return figure

@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.problems import InputError
 from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
 
+RESULTS = Path("results")  # the store of a command, in the present folder
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
 PARENT = "bayestopics.parent"  # the tag of a parent run is its name, that of a child MLflow's own
@@ -80,6 +82,19 @@ def publish(
     return published
 
 
+def publish_or_say(folders: Iterable[Path], results: Path = RESULTS) -> None:
+    """For a command: whatever goes wrong at the store is one line."""
+    try:
+        publish(folders, results)
+    except ImportError:
+        raise InputError("--track needs MLflow: pip install 'bayestopics[workflow]'") from None
+    except InputError:
+        raise
+    except Exception as error:  # MLflow raises exceptions of many packages
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"the record was not published to {tracking_uri(results)}: {reason}") from None
+
+
 def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Path]) -> str:
     there = client.search_runs([experiment], f"tags.`{PARENT}` = '{name}'")
     run = there[0] if there else client.create_run(experiment, run_name=name, tags={PARENT: name})
@@ -94,6 +109,7 @@ def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Pat
 
 def _client(results: Path) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # a server that is away is said to be, soon
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     results.mkdir(parents=True, exist_ok=True)
     from mlflow import MlflowClient

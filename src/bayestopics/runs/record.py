@@ -15,7 +15,6 @@ import dataclasses
 import json
 import math
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -24,20 +23,10 @@ import pandas as pd
 from bayestopics.base.files import replacing
 from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.problems import InputError
-from bayestopics.runs.result import Result
-from bayestopics.runs.task import OWN, Task
+from bayestopics.runs.result import Result, class_of
+from bayestopics.runs.task import Task
 
 VOLATILE_TABLES = ("timing",)
-# the class of a record that a command wrote; a record of a study is a plain Result
-KINDS = {
-    "fit": "bayestopics.runs.fit:FitResult",
-    "evidence": "bayestopics.runs.evidence:EvidenceResult",
-    "topics": "bayestopics.runs.topic_posterior:TopicPosteriorResult",
-    "hyper": "bayestopics.runs.hyper:HyperResult",
-    "select": "bayestopics.runs.select:SelectResult",
-    "hdp": "bayestopics.runs.hdp:HdpResult",
-    "score": "bayestopics.runs.score:ScoreResult",
-}
 
 
 def write(result: Result, folder: Path) -> None:
@@ -69,7 +58,7 @@ def read(folder: Path) -> Result:
         if (folder / "arrays.npz").is_file():
             with np.load(folder / "arrays.npz", allow_pickle=False) as file:
                 arrays = dict(file)
-        return _class_of(task)(
+        return class_of(task)(
             task=task,
             metrics={name: math.nan if value is None else value for name, value in content["metrics"].items()},
             warnings=content["warnings"],
@@ -81,14 +70,6 @@ def read(folder: Path) -> Result:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         raise InputError(f"{folder}: no readable run record ({type(error).__name__}: {error})") from None
-
-
-def _class_of(task: Task) -> type[Result]:
-    if task.scale != OWN or task.study not in KINDS:
-        return Result
-    module, _, name = KINDS[task.study].partition(":")
-    found: type[Result] = getattr(import_module(module), name)
-    return found
 
 
 def is_record(folder: Path) -> bool:

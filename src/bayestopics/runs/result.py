@@ -7,7 +7,8 @@ import html
 import importlib.metadata
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +17,7 @@ import pandas as pd
 
 from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
-from bayestopics.runs.task import Task
+from bayestopics.runs.task import OWN, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,7 +82,7 @@ class Result:
 
     def text(self) -> str:
         """The summary for people."""
-        return show_values(self.summary())
+        return "\n".join(f"{name.replace('_', ' ')}  {value}" for name, value in self.summary().items())
 
     def plot(self) -> Figure:
         """A figure of the result."""
@@ -118,21 +119,26 @@ class Result:
 
 Compute = Callable[..., Result]  # of task, corpus, checkpoint; keywords are bound before
 
-
-# -- for people ----------------------------------------------------------------------------------
-
-
-def show_values(values: Summary) -> str:
-    """One line per value; warnings, if there are any, come last."""
-    rest = {name: value for name, value in values.items() if name != "warnings"}
-    width = max(map(len, rest), default=0)
-    lines = [f"{name.replace('_', ' '):{width}}  {known(value)}" for name, value in rest.items()]
-    return "\n".join([*lines, *show_warnings(values.get("warnings", []))])
-
-
-def show_warnings(warnings: list[str]) -> list[str]:
-    return [f"warning: {warning}" for warning in warnings]
+# what a command returns; a run of a study is a plain Result. By name: how a result is shown is no part of what made it.
+KINDS = {
+    "fit": "FitResult",
+    "evidence": "EvidenceResult",
+    "topics": "TopicPosteriorResult",
+    "hyper": "HyperResult",
+    "select": "SelectResult",
+    "hdp": "HdpResult",
+    "score": "ScoreResult",
+}
 
 
-def known(value: Any) -> Any:
-    return "unknown" if value is None or value != value else value  # nan is not equal to itself
+def class_of(task: Task) -> type[Result]:
+    if task.scale != OWN or task.study not in KINDS:
+        return Result
+    found: type[Result] = getattr(import_module("bayestopics.runs.kinds"), KINDS[task.study])
+    return found
+
+
+def of_its_kind(result: Result, **changes: Any) -> Result:
+    """The same, with changes, as the class that its command returns."""
+    content = {one.name: getattr(result, one.name) for one in fields(result)}
+    return class_of(result.task)(**content | changes)

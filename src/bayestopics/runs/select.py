@@ -4,19 +4,20 @@ For each number of topics T a chain that samples h = (alpha, eta) with the topic
 evidence log m(T, h) is estimated there by annealing. What is exact: each estimate of m(T, h) is unbiased, whatever h
 is. What is not: h varies from T to T, so that p(w | T) is an integral of m(T, h) over the prior of h, taken here as
 uniform in the logs between wide ends; the integral is by Laplace, with the covariance of the sampled log h. It adds a
-few nats, differently for different T. At the best T serial tempering then gives h with both its regions.
+few nats, differently for different T. At the best T serial tempering then gives h with both its regions, and one chain
+the topics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import logsumexp
 
+from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.base.seeds import generator
@@ -25,71 +26,29 @@ from bayestopics.evidence.compute import evidence
 from bayestopics.evidence.estimate import not_excluded
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.search import SHORTEST
-from bayestopics.hyper.several import CHAINS, Several, search_several
+from bayestopics.hyper.several import search_several
 from bayestopics.hyper.urns import ENDS
+from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
+from bayestopics.runs.chain import run_chain
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.fit import empty_documents
+from bayestopics.runs.hyper import tables_of
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import OWN, Task, describe
+from bayestopics.runs.words import top_words, topics_table
 
 LOG_AREA = 2 * np.log(np.log(ENDS[1] / ENDS[0]))  # of the prior of log h
+SAMPLER = "single-site"
+SHORTEST_TEMPERING = 1000  # sweeps
 
 
-@dataclass(frozen=True, eq=False)
-class Selection:
-    topics: int
-    posterior: dict[int, float]  # of T, uniform over those that were tried
-    table: pd.DataFrame  # a row a T: alpha, eta, log_evidence at it, standard_error, log_marginal
-    hyper: Several  # tempering at the best T
-    warnings: list[str]
-
-    def summary(self) -> dict[str, Any]:
-        """What `bayestopics select` prints; alpha and eta are those of tempering, not those of the table."""
-        found = self.hyper.summary()
-        table = self.table.astype(object).where(self.table.notna(), None)
-        return {
-            "topics": self.topics,
-            **{name: found[name] for name in ("alpha", "eta")},
-            "posterior": self.posterior,
-            **{name: found[name] for name in ("ellipse", "region", "agreement", "chains")},
-            "table": table.to_dict("records"),
-            "warnings": self.warnings,
-        }
-
-
-def select(
-    corpus: Corpus,
-    topics: Sequence[int],
-    *,
-    sweeps: int = 2000,
-    steps: int = 2000,
-    repeats: int = 4,
-    chains: int = CHAINS,
-    seed: int = 0,
-    workers: int = 1,
-) -> Selection:
-    """`sweeps` of each chain of h, `steps` of each ladder of annealing, `repeats` of it for each T, `chains` of
+def task_of(corpus: Corpus, topics: Sequence[int], seed: int, **work: Any) -> Task:
+    """`work`: sweeps of each chain of h, steps of each ladder of annealing, repeats of it for each T, chains of
     tempering at the best T."""
-    check(topics, sweeps)
-    numbers = sorted(set(topics))
-    rows, doubts = [], []
-    for number in counted(numbers, "select", "T"):
-        rng = generator(seed, f"select/{number}")
-        chain = full_bayes(corpus, number, sweeps=sweeps, burn_in=sweeps, rng=rng)
-        alpha, eta = chain.mode.tolist()
-        work = {"sweeps": steps, "passes": 1, "repeats": repeats, "seed": seed, "workers": workers}
-        found = evidence(corpus, [number], Prior(alpha, eta), method="annealing", **work)  # type: ignore[arg-type]
-        value, error = found["log_evidence"][0], found["standard_error"][0]
-        rows.append(
-            {"topics": number, "alpha": alpha, "eta": eta, "log_evidence": value}
-            | {"standard_error": np.nan if error is None else error, "log_marginal": value + log_volume(chain)}
-        )
-        doubts += found["warnings"]
-    table = pd.DataFrame(rows)
-    logs = table["log_marginal"].to_numpy()
-    shares = np.exp(logs - logsumexp(logs))
-    best = int(table["topics"][int(np.argmax(logs))])
-    doubts += _doubts(table, best, repeats)
-    hyper = search_several(corpus, best, chains=chains, workers=workers, seed=seed, sweeps=max(1000, sweeps))
-    posterior = dict(zip(numbers, shares.tolist(), strict=True))
-    return Selection(best, posterior, table, hyper, [*doubts, *hyper.warnings])
+    check(topics, work["sweeps"])
+    params = {"topics": sorted(set(topics)), **work}
+    return Task("select", OWN, "select", params, seed, **describe(corpus), code=code_hash(__name__, SAMPLERS[SAMPLER]))
 
 
 def check(topics: Sequence[int], sweeps: int) -> None:
@@ -99,10 +58,89 @@ def check(topics: Sequence[int], sweeps: int) -> None:
         raise InputError(f"a chain of alpha and eta needs at least {SHORTEST} sweeps, not {sweeps}")
 
 
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
+    """`evidence`: one row per T, with alpha, eta, log_evidence at it, standard_error, log_marginal and posterior. alpha
+    and eta of the answer are those of tempering."""
+    params = task.params
+    rows, doubts = _each_number(task, corpus, checkpoint, workers)
+    table = pd.DataFrame(rows)
+    logs = table["log_marginal"].to_numpy()
+    table["posterior"] = np.exp(logs - logsumexp(logs))
+    best = int(table["topics"][int(np.argmax(logs))])
+    hyper = search_several(
+        corpus,
+        best,
+        chains=params["chains"],
+        workers=workers,
+        seed=task.seed,
+        sweeps=max(SHORTEST_TEMPERING, params["sweeps"]),
+        checkpoint=checkpoint.part("tempering"),
+    )
+    found = hyper.summary()
+    counts = _counts(task, corpus, best, Prior(found["alpha"], found["eta"]), checkpoint)
+    answer = {
+        "topics": best,
+        **{name: found[name] for name in ("alpha", "eta")},
+        "posterior": dict(zip(table["topics"].tolist(), table["posterior"].tolist(), strict=True)),
+        **{name: found[name] for name in ("ellipse", "region", "agreement", "chains")},
+        "top_words": top_words(corpus, counts),
+    }
+    return Result(
+        task,
+        {"topics": best, "alpha": found["alpha"], "eta": found["eta"], "probability": float(table["posterior"].max())},
+        [*empty_documents(corpus), *doubts, *_doubts(table, best, params["repeats"]), *hyper.warnings],
+        tables={"evidence": table, "topics": topics_table(corpus, counts, found["eta"]), **tables_of(hyper)},
+        answer=answer,
+    )
+
+
+def _each_number(
+    task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int
+) -> tuple[list[dict[str, float]], list[str]]:
+    """The evidence of each T at its best h, and what is to be doubted. It can be killed anywhere: what is finished of
+    a T is in its parts of the checkpoint."""
+    params = task.params
+    saved: tuple[list[dict[str, float]], list[str]] | None = checkpoint.load()
+    rows, doubts = saved or ([], [])
+    numbers = params["topics"]
+    for number in counted(numbers[len(rows) :], "select", "T", total=len(numbers), done=len(rows)):
+        rng, part = generator(task.seed, f"select/{number}"), checkpoint.part(f"hyperparameters/{number}")
+        chain = full_bayes(corpus, number, sweeps=params["sweeps"], burn_in=params["sweeps"], rng=rng, checkpoint=part)
+        alpha, eta = chain.mode.tolist()
+        found = evidence(
+            corpus,
+            [number],
+            Prior(alpha, eta),
+            method="annealing",
+            sweeps=params["steps"],
+            passes=1,
+            repeats=params["repeats"],
+            seed=task.seed,
+            workers=workers,
+            checkpoint=checkpoint.part(f"evidence/{number}"),
+        )
+        value, error = found["log_evidence"][0], found["standard_error"][0]
+        rows.append(
+            {"topics": number, "alpha": alpha, "eta": eta, "log_evidence": value}
+            | {"standard_error": np.nan if error is None else error, "log_marginal": value + log_volume(chain)}
+        )
+        doubts += found["warnings"]
+        checkpoint.save((rows, doubts))
+    return rows, doubts
+
+
 def log_volume(chain: FullBayes) -> float:
     """Laplace: log of the integral over log h of m(h) / m(mode) times the prior's density."""
     covariance = np.cov(np.log(chain.draws).T)
     return float(np.log(2 * np.pi) + 0.5 * np.linalg.slogdet(covariance)[1] - LOG_AREA)
+
+
+def _counts(task: Task, corpus: Corpus, topics: int, prior: Prior, checkpoint: Checkpoint) -> np.ndarray:
+    """Terms x topics after the last sweep of one chain at the chosen model, the one that `fit` would run."""
+    sweeps = 2 * max(1, task.params["sweeps"] // 2)
+    rng, part = generator(task.seed, "fit/fit/chain-0/"), checkpoint.part("fit")
+    chain = run_chain(corpus, topics, prior, sampler=SAMPLER, sweeps=sweeps, rng=rng, checkpoint=part)
+    return chain.state.term_topic
 
 
 def _doubts(table: pd.DataFrame, best: int, repeats: int) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bayestopics.base.plain import canonical
+from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 
@@ -37,6 +38,13 @@ class Task:
     def generator(self, part: str = "") -> np.random.Generator:
         """The run's random generator, or that of a part of it."""
         return generator(self.seed, f"{self.study}/{self.name}/{part}")
+
+    def insist(self, corpus: Corpus) -> None:
+        """This is the corpus of the task."""
+        if corpus.fingerprint != self.fingerprint:
+            raise InputError(
+                f"{corpus.name}: is not the corpus of this record ({self.corpus}): their fingerprints differ"
+            )
 
 
 def describe(corpus: Corpus | None) -> dict[str, str]:

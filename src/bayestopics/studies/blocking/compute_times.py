@@ -13,7 +13,6 @@ import pandas as pd
 
 from bayestopics.base.processes import using_threads
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
@@ -25,7 +24,6 @@ from bayestopics.runs.task import Task
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`timing`: a row a sampler, number of topics, number of threads and round."""
-    watch = Stopwatch()
     params = task.params
     prior, rng = Prior(params["alpha"], params["eta"]), task.generator()
     programs = [(name, 1) for name in params["samplers"]]
@@ -53,4 +51,4 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         "terms": corpus.term_count,
         "tokens": corpus.token_count,
     }
-    return Result(task, metrics, tables={"timing": pd.DataFrame(rows)}, volatile=watch.volatile())
+    return Result(task, metrics, tables={"timing": pd.DataFrame(rows)})

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numba
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence, summary
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.evidence_record import evidence_record
+from bayestopics.runs.evidence import result_of
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """The tables of `evidence_record`, and `size`, one row: documents and terms. A harmonic mean is read from the
+    """The tables of `runs.evidence`, and `size`, one row: documents and terms. A harmonic mean is read from the
     `other` one, if that record is there `before`."""
-    watch = Stopwatch()
     params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
     if before:
         logs, seconds = (by_topics(before[0].tables[name], params["topics"]) for name in ("other", "timing"))
@@ -38,9 +37,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
             workers=numba.get_num_threads(),
             checkpoint=checkpoint,
         )
-    record = evidence_record(task, found, **watch.volatile())
-    record.tables["size"] = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
-    return record
+    result = result_of(task, found)
+    size = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
+    return replace(result, tables={**result.tables, "size": size}, answer={}, volatile=result.volatile)
 
 
 def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import annealing, reference
@@ -30,7 +29,7 @@ LAW = ("documents", "length", "terms", "topics", "alpha", "eta")
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`corpus` names the law; the corpora are further draws of it. `estimates`: a row a corpus, path, number of steps,
     direction and repeat; all at the true T and prior."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     law = {key: params["law"][key] for key in LAW}
     jobs = [
         (number, path, steps, direction, repeat)
@@ -57,9 +56,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     ends = longest.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
     metrics = {"gap": float((ends["backward"] - ends["forward"]).mean())}
     timing = table.drop(columns="log_estimate")
-    return Result(
-        task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing}, volatile=watch.volatile()
-    )
+    return Result(task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing})
 
 
 def _estimate(

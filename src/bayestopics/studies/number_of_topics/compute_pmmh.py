@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pmmh import given_by, pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -30,7 +29,6 @@ def walk(
     `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here:
     where it has been, none need be made.
     """
-    watch = Stopwatch()
     params = task.params
     burn_in = params["iterations"] // 2
     given = given_by(longer.tables["proposals"], params["start"], params["inner"]) if longer else None
@@ -66,5 +64,5 @@ def walk(
         found.warnings,
         tables={"trace": trace, "posterior": shares, "proposals": found.trace.filter(like="proposed")},
         arrays={"fresh_log_estimates": found.fresh_log_estimates},
-        volatile=watch.volatile(**found.volatile),
+        volatile=found.volatile,
     )

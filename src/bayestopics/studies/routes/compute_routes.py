@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.evidence.compute import evidence
@@ -69,7 +68,6 @@ class PartCheckpoint:
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """Tables: `answers`, a row a route; `details`, what these come from."""
-    watch = Stopwatch()
     before: tuple[dict[str, Found], Any] = checkpoint.load() or ({}, None)
     done, saved = before
     for name, job in parts(task):
@@ -84,7 +82,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     metrics |= {row.route: row.topics for row in answers.itertuples()} | {"true_topics": true_topics(task, corpus)}
     doubts = [f"{_route(name)}: {text}" for name, found in done.items() for text in found.warnings]
     tables = {"answers": answers, "details": details}
-    return Result(task, metrics, list(dict.fromkeys(doubts)), tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, list(dict.fromkeys(doubts)), tables=tables)
 
 
 def _route(part: str) -> str:

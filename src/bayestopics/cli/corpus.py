@@ -1,0 +1,96 @@
+"""bayestopics corpus info, simulate, convert, list"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bayestopics.base.problems import InputError
+from bayestopics.cli.arguments import Parser, add_parser, alpha, count, number, positive, reading
+
+Summary = dict[str, Any]
+Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # what there is to see, and the same for people
+
+
+def add(commands: Any, output: Parser) -> None:
+    help = "documents, terms, tokens and fingerprint of a corpus"
+    add_parser(commands, "info", [reading(), output], help).set_defaults(look=info)
+    simulated = add_parser(commands, "simulate", [output], "draw a corpus from LDA")
+    simulated.set_defaults(look=simulate)
+    simulated.add_argument("--documents", type=positive, default=100, metavar="D", help="number of documents")
+    simulated.add_argument("--length", type=positive, default=100, metavar="n", help="words in a document")
+    simulated.add_argument("--poisson", action="store_true", help="lengths are Poisson with that mean")
+    simulated.add_argument("--terms", type=positive, default=100, metavar="V", help="number of terms")
+    simulated.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
+    simulated.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help="a number, or T numbers")
+    simulated.add_argument("--eta", type=number, default=0.1, metavar="E", help="Dirichlet parameter of the topics")
+    simulated.add_argument("--seed", type=count, default=0, metavar="s", help="root of all random numbers")
+    simulated.add_argument("--out", required=True, metavar="FILE.ldac", help="also FILE.ldac.vocab, FILE.truth.npz")
+    help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
+    converted = add_parser(commands, "convert", [reading(), output], help)
+    converted.set_defaults(look=convert)
+    converted.add_argument("out", metavar="OUT", help="the file to write; its name tells the format")
+    listed = add_parser(commands, "list", [output], "the registered corpora, and where they are")
+    listed.set_defaults(look=list_corpora)
+
+
+def info(options: argparse.Namespace) -> tuple[Summary, str]:
+    from bayestopics.cli.reading import load
+
+    return _shown(dict(load(options).summary()))
+
+
+def convert(options: argparse.Namespace) -> tuple[Summary, str]:
+    from bayestopics.cli.reading import load
+    from bayestopics.corpus import write_corpus
+
+    corpus = load(options)
+    write_corpus(corpus, options.out)
+    return _shown({"out": options.out, **corpus.summary()})
+
+
+def list_corpora(options: argparse.Namespace) -> tuple[Summary, str]:
+    from bayestopics.corpus.registry import Registry
+
+    registry = Registry()
+    places = registry.where(list(registry.entries))
+    found = {
+        name: {"title": entry.title, "where": places[name], "expected": entry.expected}
+        for name, entry in registry.entries.items()
+    }
+    lines = [f"{name:24} {row['where'] or 'out of reach':14} {row['title']}" for name, row in found.items()]
+    return found, "\n".join(lines)
+
+
+def simulate(options: argparse.Namespace) -> tuple[Summary, str]:
+    from bayestopics.base.seeds import generator
+    from bayestopics.corpus import write_corpus
+    from bayestopics.corpus.synthetic import simulate_lda
+
+    out = Path(options.out)
+    if out.suffix != ".ldac":
+        raise InputError(f"--out {out}: the name must end in .ldac")
+    if out.is_dir():
+        raise InputError(f"--out {out}: is a folder")
+    simulated = simulate_lda(
+        documents=options.documents,
+        length=options.length,
+        terms=options.terms,
+        topics=options.topics,
+        alpha=options.alpha,
+        eta=options.eta,
+        poisson=options.poisson,
+        rng=generator(options.seed, "simulate"),
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    simulated.save_truth(out.with_suffix(".truth.npz"))
+    write_corpus(simulated.corpus, out)
+    return _shown({"out": str(out), **simulated.corpus.summary()})
+
+
+def _shown(found: Summary) -> tuple[Summary, str]:
+    """One line per value."""
+    width = max(map(len, found))
+    return found, "\n".join(f"{name.replace('_', ' '):{width}}  {value}" for name, value in found.items())

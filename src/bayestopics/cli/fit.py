@@ -1,0 +1,47 @@
+"""bayestopics fit"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from bayestopics.cli.arguments import Parser, add_workers, model, positive
+
+if TYPE_CHECKING:
+    from bayestopics.corpus import Corpus
+    from bayestopics.lda.state import Prior
+    from bayestopics.runs.kinds import FitResult
+
+NAME, HELP = "fit", "run a sampler: the log joint of every kept sweep, and the topics"
+PARENTS = (model(500, 500),)
+
+
+def arguments(parser: Parser) -> None:
+    parser.add_argument("--chains", type=positive, default=1, metavar="c", help="independent chains")
+    add_workers(parser, "run so many chains at once, each in a process")
+
+
+def check(options: argparse.Namespace) -> Prior:
+    from bayestopics.lda import sampler
+    from bayestopics.lda.state import Prior
+
+    sampler(options.sampler)
+    prior = Prior(options.alpha, options.eta)
+    prior.alpha_vector(options.topics)
+    return prior
+
+
+def call(corpus: Corpus, options: argparse.Namespace) -> FitResult:
+    from bayestopics.api import fit
+
+    return fit(
+        corpus,
+        options.topics,
+        check(options),
+        sampler=options.sampler,
+        sweeps=options.sweeps,
+        burn_in=options.burn_in,
+        chains=options.chains,
+        workers=options.workers,
+        **options.place,
+    )

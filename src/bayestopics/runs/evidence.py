@@ -1,0 +1,61 @@
+"""`evidence`: log m(T) = log p(w | T) for each number of topics, with its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from bayestopics.base.code import code_hash
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.compute import evidence
+from bayestopics.lda import SAMPLERS
+from bayestopics.lda.state import Prior
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import OWN, Task, describe
+
+BY_NAME = "sparse"  # the sampler of Chib's estimate, the harmonic means and the pseudo-marginal one
+
+
+def task_of(corpus: Corpus, topics: Sequence[int], prior: Prior, seed: int, **work: Any) -> Task:
+    """`work`: method, path, sweeps, passes, repeats."""
+    params = {"topics": list(topics), "alpha": prior.alpha, "eta": prior.eta, **work}
+    code = code_hash(__name__, SAMPLERS[BY_NAME])
+    return Task("evidence", OWN, work["method"], params, seed, **describe(corpus), code=code)
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
+    work = dict(task.params)
+    topics, prior = work.pop("topics"), Prior(work.pop("alpha"), work.pop("eta"))
+    found = evidence(corpus, topics, prior, **work, seed=task.seed, workers=workers, checkpoint=checkpoint)
+    return result_of(task, found)
+
+
+def result_of(task: Task, found: dict[str, Any]) -> Result:
+    """What `evidence.compute.evidence` found, as a run of a study has it too.
+
+    Tables: `evidence`, one row per T; `estimates`, one row per T and repeat; `timing`, the CPU seconds of each of
+    these. A harmonic mean also has the `other` one of its chains, one row per T and repeat.
+    """
+    keys = ["topics", "log_evidence", "standard_error"]
+    table = pd.DataFrame({key: found[key] for key in keys}).astype({"standard_error": float})
+    timing = _rows(found, "seconds", found["seconds"])
+    tables = {"evidence": table, "estimates": _rows(found, "log_estimate", found["log_estimates"]), "timing": timing}
+    for values in found.get("from_the_same_chains", {}).values():
+        tables["other"] = _rows(found, "log_estimate", values)
+    return Result(
+        task,
+        {"best_topics": found["best"], "log_evidence_of_best": max(found["log_evidence"])},
+        found["warnings"],
+        tables=tables,
+        answer={key: value for key, value in found.items() if key not in ("seconds", "warnings")},
+        volatile={"sampling_seconds": float(timing["seconds"].sum())},
+    )
+
+
+def _rows(found: dict[str, Any], column: str, values: list[list[float]]) -> pd.DataFrame:
+    """One row per T and repeat."""
+    by_repeat = pd.DataFrame(values, index=pd.Index(found["topics"], name="topics"))
+    return by_repeat.stack().rename_axis(["topics", "repeat"]).rename(column).reset_index()

@@ -1,0 +1,58 @@
+"""`score`: how well a model predicts held-out words or documents, with its Monte Carlo error."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pandas as pd
+
+from bayestopics.base.code import code_hash
+from bayestopics.base.problems import InputError
+from bayestopics.base.seeds import generator
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.state import Prior
+from bayestopics.predict import completion, leave_one_out
+from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import OWN, Task, describe
+
+# what each method needs beside the model and the chain
+OPTIONS = {"completion": ("heldout",), "leave-one-out": ("documents", "thin", "particles", "beta", "warm_up")}
+NUMBERS = ("log_score", "standard_error", "sampling_error", "perplexity", "heldout_tokens")
+
+
+def task_of(corpus: Corpus, topics: int, prior: Prior, *, method: str, sampler: str, seed: int, **work: Any) -> Task:
+    """`work`: sweeps, burn_in, and the options of the method; those of the other one are left out."""
+    if method not in OPTIONS:
+        raise InputError(f"unknown method {method!r}; known are {', '.join(OPTIONS)}")
+    if work["sweeps"] < 1 or work["burn_in"] < 0:
+        raise InputError(f"nothing to do with {work['sweeps']} sweeps and {work['burn_in']} of burn-in")
+    module = sampler_by_name(sampler)
+    prior.alpha_vector(topics)
+    params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "method": method, "sampler": sampler}
+    params |= {name: work[name] for name in ("sweeps", "burn_in", *OPTIONS[method])}
+    code = code_hash(__name__, module.__name__)
+    return Task("score", OWN, method, params, seed, **describe(corpus), code=code)
+
+
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
+    """`documents`, of leave-one-out: one row per document."""
+    params = dict(task.params)
+    method, topics = params.pop("method"), params.pop("topics")
+    prior = Prior(params.pop("alpha"), params.pop("eta"))
+    found: Any
+    if method == "completion":
+        documents = max(1, round(params.pop("heldout") * corpus.document_count))
+        rng = generator(task.seed, "score/completion")
+        found = completion.score(corpus, topics, prior, **params, documents=documents, rng=rng, checkpoint=checkpoint)
+    else:
+        found = leave_one_out.score(
+            corpus, topics, prior, **params, seed=task.seed, workers=workers, checkpoint=checkpoint
+        )
+    answer = {name: value for name, value in dataclasses.asdict(found).items() if name != "warnings"}
+    documents_table = answer.pop("documents", None)
+    tables = {} if documents_table is None else {"documents": pd.DataFrame(documents_table)}
+    metrics = {name: answer[name] for name in NUMBERS if answer.get(name) is not None}
+    return Result(task, metrics, found.warnings, tables=tables, answer=answer)
