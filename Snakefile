@@ -4,7 +4,8 @@
 #   snakemake --cores 8 --config scale=paper     the papers' own sizes
 #   snakemake --cores 8 first_look               one study
 #
-# Rules are in workflow/rules, one file a study; settings are in config/.
+# Rules are in workflow/rules; settings are in config/. A study is a folder of src/bayestopics/studies, with a plan of its
+# runs, figures and tables, and a settings file in config/studies.
 from snakemake.utils import min_version, validate
 
 min_version("9.0")
@@ -17,30 +18,18 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/frame.smk"
 include: "workflow/rules/corpora.smk"
-include: "workflow/rules/first_look.smk"
-include: "workflow/rules/blocking.smk"
-include: "workflow/rules/number_of_topics_runs.smk"
-include: "workflow/rules/number_of_topics.smk"
-include: "workflow/rules/hyperparameters_runs.smk"
-include: "workflow/rules/hyperparameters.smk"
-include: "workflow/rules/truncation_free_runs.smk"
-include: "workflow/rules/truncation_free.smk"
-include: "workflow/rules/split_merge_runs.smk"
-include: "workflow/rules/split_merge.smk"
-include: "workflow/rules/routes_runs.smk"
-include: "workflow/rules/routes.smk"
-include: "workflow/rules/tracking.smk"
+include: "workflow/rules/study.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/tracking.smk"
 
 
 rule all:
     default_target: True
     input:
-        [targets(study) for study in config["studies"]],
+        [targets(study) for study in STUDIES],
         f"{RESULTS}/claims.md",
-        f"{RESULTS}/config.yaml",
+        f"{RESULTS}/published.json",
 
 
 onstart:

@@ -1,14 +1,20 @@
-# Every claim of the papers, answered from the records of the studies.
+# Every claim of the papers, answered from the records of the studies; answers refer to their tables.
+
+
+def code_of_claims(wildcards):
+    found = [plan.module("claims") for plan in PLANS.values() if plan.has("claims")]
+    return code_hash("bayestopics.studies.claims", "bayestopics.base.plotting", *found)
 
 
 rule claims:
     input:
-        records=all_records,
-        claims="config/claims.yaml",
+        jobs=[jobs_of(study) for study in STUDIES],
+        tables=[tables_of(study) for study in STUDIES],
         registry="config/corpora.yaml",
     output:
         csv=f"{RESULTS}/claims.csv",
         markdown=f"{RESULTS}/claims.md",
+        details=directory(f"{RESULTS}/claims"),
         html=report(
             f"{RESULTS}/claims.html",
             caption="../report/claims.rst",
@@ -18,14 +24,11 @@ rule claims:
     log:
         f"{RESULTS}/logs/claims.log",
     params:
-        records={study: record_folders(study) for study in config["studies"]},
+        runs={study: list(plan.runs) for study, plan in PLANS.items()},
+        results=RESULTS,
         left_out=LEFT_OUT,
         scale=SCALE,
-        code=code_hash(
-            "bayestopics.studies.claims",
-            "bayestopics.base.plotting",
-            *sorted({c["function"].split(":")[0] for c in CLAIMS if "function" in c}),
-        ),
+        code=code_of_claims,
     message:
         "Answering the claims of the papers"
     script:

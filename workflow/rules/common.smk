@@ -1,4 +1,4 @@
-# What all rules share: settings, what corpora are within reach, and the names of the records.
+# What all rules share: settings, corpora within reach, the plans of the studies, and the names of files.
 import json
 import os
 import subprocess
@@ -8,41 +8,61 @@ from pathlib import Path
 import yaml
 
 from bayestopics.base.code import code_hash, kernel_hash
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import Registry
-from bayestopics.evidence.compute import PATHS
-from bayestopics.lda import SAMPLERS
+from bayestopics.studies import plan as plans
 
 validate(config, "../schemas/config.schema.yaml")
 SCALE = config["scale"]
 RESULTS = f"results/{SCALE}"
 CHECKPOINTS = "results/checkpoints"
+TOGETHER = SCALE == "smoke"  # there, starting a process takes longer than a run
+
+if config["mirror"]:
+    os.environ.update(BAYESTOPICS_MIRROR=str(Path(config["mirror"]).resolve()))
+REGISTRY = Registry()
+
+
+# -- settings ----------------------------------------------------------------------------------------
 
 
 def load(path, schema):
     """A settings file, checked against its schema."""
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    validate(content, f"../schemas/{schema}.schema.yaml")
+    if Path(schema).is_file():
+        validate(content, str(schema))
     return content
 
 
-if config["mirror"]:
-    os.environ.update(BAYESTOPICS_MIRROR=str(Path(config["mirror"]).resolve()))
-load("config/corpora.yaml", "corpora")
-CLAIMS = load("config/claims.yaml", "claims")
-STUDY = {study: load(f"config/studies/{study}.yaml", f"studies/{study}") for study in config["studies"]}
-AT_SCALE = {study: settings["scales"][SCALE] for study, settings in STUDY.items()}
-REGISTRY = Registry()
+def settings_of(study):
+    path = Path(f"config/studies/{study}.yaml")
+    if not path.is_file():
+        known = ", ".join(plans.names_in(path.parent))
+        raise WorkflowError(f"there is no study {study!r}; the studies are {known}")
+    return load(path, plans.FOLDER / study / "settings.schema.yaml")
 
 
-def insist(condition, message):
-    """One line for a setting that cannot work."""
-    if not condition:
-        raise WorkflowError(message)
+load("config/corpora.yaml", Path(workflow.basedir) / "workflow/schemas/corpora.schema.yaml")
+SETTINGS = {study: settings_of(study) for study in config["studies"] or plans.names_in(Path("config/studies"))}
+STUDIES = list(SETTINGS)
+AT_SCALE = {study: settings["scales"][SCALE] for study, settings in SETTINGS.items()}
 
 
-for study, settings in AT_SCALE.items():
-    for name in settings["corpora"]:
-        insist(name in REGISTRY.entries, f"config/studies/{study}.yaml: no corpus {name!r} in config/corpora.yaml")
+# -- corpora within reach ----------------------------------------------------------------------------
+
+
+def places():
+    """Where each corpus is, found out once: the processes that Snakemake starts read the answer of the first.
+
+    The report is of the results as they were made, whatever has come within reach since.
+    """
+    wanted, made = plans.corpora_of(AT_SCALE.values()), Path(f"{RESULTS}/config.yaml")
+    if any(argument.startswith("--report") for argument in sys.argv) and made.is_file():
+        left_out = yaml.safe_load(made.read_text(encoding="utf-8"))["config"]["left_out"]
+        return {name: None if name in left_out else "within reach" for name in wanted}
+    if FIRST:
+        os.environ.update(BAYESTOPICS_PLACES=json.dumps(REGISTRY.where(wanted)))
+    return json.loads(os.environ.get("BAYESTOPICS_PLACES"))
 
 
 def say_what_is_left_out():
@@ -59,12 +79,29 @@ def say_what_is_left_out():
         )
 
 
-# Where each corpus is, found out once: the processes that Snakemake starts read the answer of the first.
-WANTED = sorted({name for settings in AT_SCALE.values() for name in settings["corpora"]})
+def plan_of(study):
+    settings = SETTINGS[study]
+    try:
+        return plans.plan_of(
+            plans.Settings(
+                study=study,
+                scale=SCALE,
+                shared={key: value for key, value in settings.items() if key != "scales"},
+                here=AT_SCALE[study],
+                entries=REGISTRY.entries,
+                within_reach={name for name, place in PLACES.items() if place},
+            )
+        )
+    except InputError as error:
+        raise WorkflowError(str(error))
+
+
+for study in STUDIES:
+    for name in AT_SCALE[study]["corpora"]:
+        if name not in REGISTRY.entries:
+            raise WorkflowError(f"config/studies/{study}.yaml: no corpus {name!r} in config/corpora.yaml")
 FIRST = "BAYESTOPICS_PLACES" not in os.environ
-if FIRST:
-    os.environ.update(BAYESTOPICS_PLACES=json.dumps(REGISTRY.where(WANTED)))
-PLACES = json.loads(os.environ.get("BAYESTOPICS_PLACES"))
+PLACES = places()
 LEFT_OUT = {name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None}
 config["left_out"] = LEFT_OUT  # for the report
 if FIRST:
@@ -72,58 +109,92 @@ if FIRST:
 if LEFT_OUT and config["require"] == "all":
     missing = "\n".join(f"  {name}: {how}" for name, how in LEFT_OUT.items())
     raise WorkflowError(f"corpora are not available, and require=all:\n{missing}")
+PLANS = {study: plan_of(study) for study in STUDIES}
+JOBS = {study: plan.jobs(TOGETHER) for study, plan in PLANS.items()}
 
 
-def available(study):
-    """The study's corpora at this scale that are within reach."""
-    return [name for name in AT_SCALE[study]["corpora"] if PLACES[name]]
+# -- the jobs of a study -----------------------------------------------------------------------------
 
 
-def corpus_file(name):
-    return f"data/corpora/{name}.npz"
+def job_file(study, run):
+    """What the job leaves that makes the record of this run."""
+    if PLANS[study].runs[run].step:
+        return f"{RESULTS}/{study}/steps/{run}.json"
+    (job,) = [job for job, runs in JOBS[study].items() if run in runs]
+    return f"{RESULTS}/{study}/jobs/{job}.json"
 
 
-def record_folders(study):
-    """The folders of all run records of a study."""
-    return [f"{RESULTS}/{study}/{run}" for run in RUNS[study]]
+def runs_of_job(wildcards):
+    """The names of its runs; a step is a job of its own."""
+    return JOBS[wildcards.study].get(wildcards.job, [wildcards.job])
+
+
+def corpora_of_job(wildcards):
+    runs = [PLANS[wildcards.study].runs[name] for name in runs_of_job(wildcards)]
+    return sorted({corpus_file(run.corpus) for run in runs if run.corpus})
+
+
+def jobs_before(wildcards):
+    """The jobs that make what this one builds on."""
+    names = runs_of_job(wildcards)
+    before = {one for name in names for one in PLANS[wildcards.study].runs[name].before} - set(names)
+    return sorted({job_file(wildcards.study, name) for name in before})
+
+
+def definitions(wildcards):
+    """What defines each run of a job, for the script that computes them."""
+    plan = PLANS[wildcards.study]
+    return {
+        name: {
+            "params": plan.runs[name].params,
+            "corpus": corpus_file(plan.runs[name].corpus) if plan.runs[name].corpus else None,
+            "before": list(plan.runs[name].before),
+            "code": plan.code(name),
+        }
+        for name in runs_of_job(wildcards)
+    }
+
+
+def threads_of_job(wildcards):
+    names = runs_of_job(wildcards)
+    threads = PLANS[wildcards.study].runs[names[0]].threads if len(names) == 1 else 1
+    return threads or workflow.cores
+
+
+# -- what a study leaves -----------------------------------------------------------------------------
+
+
+def jobs_of(study):
+    return sorted({job_file(study, run) for run in PLANS[study].runs})
+
+
+def errors_of(study):
+    return [f"{RESULTS}/{study}/errors.parquet"] if PLANS[study].has("errors") else []
+
+
+def tables_of(study):
+    return [f"{RESULTS}/{study}/tables"] if PLANS[study].tables or errors_of(study) else []
+
+
+def figures_of(study):
+    return [f"{RESULTS}/{study}/figures"] if PLANS[study].figures else []
 
 
 def targets(study):
     """What a study's own target asks for: figures and tables, and its records published."""
-    return [*OUTPUTS[study], f"{RESULTS}/{study}/published.json"]
+    return [
+        *tables_of(study),
+        *figures_of(study),
+        f"{RESULTS}/{study}/published.json",
+        f"{RESULTS}/config.yaml",
+    ]
 
 
-def params_of(study):
-    """Input function: the parameters of the run that the wildcard names."""
-    return lambda wildcards: RUNS[study][wildcards.run]
+# -- corpora, kernels --------------------------------------------------------------------------------
 
 
-def corpus_of(study):
-    """Input function: the corpus of the run that the wildcard names."""
-    return lambda wildcards: corpus_file(RUNS[study][wildcards.run]["corpus"])
-
-
-def records_of(wildcards):
-    return record_folders(wildcards.study)
-
-
-def all_records(wildcards):
-    return [folder for study in config["studies"] for folder in record_folders(study)]
-
-
-def registry_entry(wildcards):
-    """What decides a corpus: a change of it makes the corpus anew."""
-    return REGISTRY[wildcards.name].content()
-
-
-def own_files(wildcards):
-    """A corpus of the user's own is read again when its files change."""
-    return REGISTRY.own_files(wildcards.name)
-
-
-# Each study's file fills these in: run name -> parameters, and the outputs beside the records.
-RUNS = {}
-OUTPUTS = {}
+def corpus_file(name):
+    return f"data/corpora/{name}.npz"
 
 
 def compile_kernels():

@@ -1,35 +1,60 @@
-# Run records to MLflow. One job creates the store, one job at a time writes to it.
+# What was found to MLflow, and the settings it was found with. One job at a time writes to the store.
 
 
-rule mlflow_store:
-    output:
-        touch("results/mlflow.ready"),
-    log:
-        "results/logs/mlflow-store.log",
-    resources:
-        mlflow_writer=1,
-    message:
-        "Creating the MLflow store"
-    script:
-        "../scripts/mlflow_store.py"
+def shown_by_study(wildcards):
+    return [*tables_of(wildcards.study), *figures_of(wildcards.study)]
 
 
 rule publish:
     input:
-        records=records_of,
-        store=ancient("results/mlflow.ready"),
+        jobs=jobs_of_study,
+        shown=shown_by_study,
     output:
         f"{RESULTS}/{{study}}/published.json",
     log:
-        f"{RESULTS}/logs/publish-{{study}}.log",
-    wildcard_constraints:
-        study="|".join(config["studies"]),
+        f"{RESULTS}/logs/{{study}}-publish.log",
     resources:
         mlflow_writer=1,
     params:
+        records=f"{RESULTS}/{{study}}",
+        runs=runs_of_study,
+        title="{study}",
+        scale=SCALE,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
-        "Publishing the records of {wildcards.study} to MLflow"
+        "Publishing {wildcards.study} to MLflow"
     script:
         "../scripts/publish.py"
+
+
+use rule publish as publish_claims with:
+    input:
+        shown=[f"{RESULTS}/claims.{ending}" for ending in ("csv", "md", "html")],
+    output:
+        f"{RESULTS}/published.json",
+    log:
+        f"{RESULTS}/logs/publish.log",
+    params:
+        records=RESULTS,
+        runs=[],
+        title="claims",
+        scale=SCALE,
+        store=os.environ.get("MLFLOW_TRACKING_URI", ""),
+        code=code_hash("bayestopics.runs.publish"),
+    message:
+        "Publishing the claims to MLflow"
+
+
+rule resolved_config:
+    output:
+        f"{RESULTS}/config.yaml",
+    log:
+        f"{RESULTS}/logs/config.log",
+    localrule: True
+    params:
+        settings={"config": dict(config), "studies": AT_SCALE},
+    message:
+        "Writing the settings that were used"
+    script:
+        "../scripts/resolved_config.py"

@@ -1,4 +1,4 @@
-"""The records of one study to MLflow."""
+"""The records of a study to MLflow, with its figures and tables; or what belongs to no study, as the claims."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,9 @@ from logs import logged
 
 from bayestopics.runs.publish import publish
 
+params = snakemake.params
 with logged(snakemake.log[0]):
-    published = publish([Path(folder) for folder in snakemake.input.records], Path("results"))
+    folders = [Path(params.records) / run for run in params.runs]
+    shown = [Path(path) for path in snakemake.input.shown]
+    published = publish(folders, Path("results"), parent=f"{params.title}, {params.scale}", shown=shown)
     Path(snakemake.output[0]).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Run records to MLflow: one run a record, however often it is published.
+"""Run records to MLflow: one run for each record, however often it is published.
+
+The figures and tables of a study are artifacts of a parent run, which is one for each study and scale.
 
 Only this module imports mlflow, and only when it is called: the import takes seconds. Publishing is the work of one
 process at a time (the workflow's `mlflow_writer` resource). MLflow makes a fresh sqlite store by dozens of migrations,
@@ -26,6 +28,8 @@ from bayestopics.runs.result import Result
 RESULTS = Path("results")  # the store of a command, in the present folder
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
+PARENT = "bayestopics.parent"  # the tag of a parent run is its name, that of a child MLflow's own
+CHILD_OF = "mlflow.parentRunId"
 POINTS = 200  # of a trace that MLflow gets; the record has all
 BATCH = 1000  # metrics a call, MLflow's limit
 # tables that MLflow draws as curves, and the column that is their step
@@ -52,10 +56,17 @@ def create_store(results: Path) -> str:
     return str(client.create_experiment(EXPERIMENT, artifact_location=location))
 
 
-def publish(folders: Iterable[Path], results: Path) -> dict[str, str]:
-    """Publish these records; returns record key -> MLflow run id. A record that is there already is left alone."""
+def publish(
+    folders: Iterable[Path], results: Path, parent: str | None = None, shown: Iterable[Path] = ()
+) -> dict[str, str]:
+    """Publish these records; returns record key -> MLflow run id. A record that is there already is left alone.
+
+    With `parent`, the name of a run that all of them are children of; files and folders that are `shown` are its
+    artifacts, and take the place of those that it had by the same names.
+    """
     client = _client(results)
     experiment = create_store(results)
+    above = _publish_parent(client, experiment, parent, shown) if parent else None
     published = {}
     for folder in folders:
         record = read(folder)
@@ -66,6 +77,8 @@ def publish(folders: Iterable[Path], results: Path) -> dict[str, str]:
             else:  # an earlier publication was cut short
                 client.delete_run(task.info.run_id)
         published[record.key] = finished or _publish_one(client, experiment, record, folder)
+        if above:
+            client.set_tag(published[record.key], CHILD_OF, above)
     return published
 
 
@@ -80,6 +93,18 @@ def publish_or_say(folders: Iterable[Path], results: Path = RESULTS) -> None:
     except Exception as error:  # MLflow raises exceptions of many packages
         reason = str(error).partition("\n")[0]
         raise InputError(f"the record was not published to {tracking_uri(results)}: {reason}") from None
+
+
+def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Path]) -> str:
+    there = client.search_runs([experiment], f"tags.`{PARENT}` = '{name}'")
+    run = there[0] if there else client.create_run(experiment, run_name=name, tags={PARENT: name})
+    for path in shown:
+        if path.is_dir():
+            client.log_artifacts(run.info.run_id, str(path), path.name)
+        else:
+            client.log_artifact(run.info.run_id, str(path))
+    client.set_terminated(run.info.run_id, "FINISHED")
+    return str(run.info.run_id)
 
 
 def _client(results: Path) -> Any:

@@ -9,23 +9,21 @@ from __future__ import annotations
 import time
 
 import numba
-import numpy as np
 import pandas as pd
 
 from bayestopics.base.processes import using_threads
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
 from bayestopics.runs.chain import warm
+from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 
-def compute(task: Task, corpus: Corpus) -> Result:
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`timing`: a row a sampler, number of topics, number of threads and round."""
-    watch = Stopwatch()
     params = task.params
     prior, rng = Prior(params["alpha"], params["eta"]), task.generator()
     programs = [(name, 1) for name in params["samplers"]]
@@ -53,10 +51,4 @@ def compute(task: Task, corpus: Corpus) -> Result:
         "terms": corpus.term_count,
         "tokens": corpus.token_count,
     }
-    return Result(task, metrics, tables={"timing": pd.DataFrame(rows)}, volatile=watch.volatile())
-
-
-def seconds_a_sweep(record: Result) -> pd.DataFrame:
-    """Median over the rounds: a row a number of topics, a column a (sampler, threads)."""
-    table = record.tables["timing"]
-    return table.pivot_table(index="topics", columns=["sampler", "threads"], values="seconds", aggfunc=np.median)
+    return Result(task, metrics, tables={"timing": pd.DataFrame(rows)})

@@ -1,30 +1,23 @@
-"""Study `corpora`: what every corpus is, beside what the papers say of it (claims H7 and B2)."""
+"""Study `corpora`: the sizes of every corpus."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.corpus.registry import Entry
 from bayestopics.predict.completion import split
+from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.claims import Answer, Records, require
-
-SIZES = ("documents", "terms", "tokens")
 
 
-def measure(task: Task, corpus: Corpus) -> Result:
+def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """Sizes of a corpus, and the share of its words that occur once in their document.
 
     With `heldout_documents` also of the training part, averaged over `splits` random splits (Zhang & Sisson hold out
     half of the words of the last documents).
     """
-    watch = Stopwatch()
     counts = corpus.counts.data
     metrics: dict[str, float] = {key: value for key, value in corpus.summary().items() if not isinstance(value, str)}
     metrics |= {
@@ -39,88 +32,10 @@ def measure(task: Task, corpus: Corpus) -> Result:
         metrics["training_words_once_share"] = float(np.mean(shares))
         metrics["training_words_once_sd"] = float(np.std(shares, ddof=1))
         tables["splits"] = pd.DataFrame({"training_words_once_share": shares})
-    return Result(task, metrics, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, tables=tables)
 
 
 def words_once(corpus: Corpus) -> float:
     """The share of the tokens whose term occurs exactly once in their document."""
     counts = corpus.counts.data
     return float(np.sum(counts == 1) / counts.sum())
-
-
-def table(records: Records, entries: dict[str, Entry], names: list[str]) -> pd.DataFrame:
-    """A row a corpus and paper: our sizes, the paper's, and whether they agree. Missing corpora have a row too."""
-    rows: list[dict[str, Any]] = []
-    for name in names:
-        entry = entries[name]
-        metrics = records[name].metrics if name in records else {}
-        for paper in entry.papers or [{}]:
-            row: dict[str, Any] = {
-                "corpus": name,
-                "title": entry.title,
-                "source": _source(entry) if metrics else "not available",
-            }
-            row |= {size: metrics.get(size) for size in SIZES}
-            row |= {"paper": paper.get("id"), "paper_source": paper.get("source")}
-            row |= {f"paper_{size}": paper.get(size) for size in SIZES}
-            row["agrees"] = _agreement(row, entry)
-            row |= {
-                "share_of_words_once_in_document": metrics.get("words_once_share"),
-                "empty_documents": metrics.get("empty_documents"),
-            }
-            rows.append(row | {"note": entry.note})
-    whole = {name: "Int64" for size in SIZES for name in (size, f"paper_{size}")}
-    return pd.DataFrame(rows).astype(whole | {"empty_documents": "Int64"})
-
-
-def _source(entry: Entry) -> str:
-    return "generated" if entry.generator else "own file" if entry.path else f"{entry.reader} reader"
-
-
-def _agreement(row: dict[str, Any], entry: Entry) -> str:
-    said = [size for size in SIZES if row[f"paper_{size}"] is not None]
-    if not said:
-        return ""
-    if entry.stand_in_for:
-        return f"stand-in for {entry.stand_in_for}"
-    if any(row[size] is None for size in said):
-        return "not available"
-    different = [size for size in said if row[size] != row[f"paper_{size}"]]
-    return f"differs in {', '.join(different)}" if different else "agrees"
-
-
-# -- claims --------------------------------------------------------------------------------------
-
-
-def claim_h7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
-    """H7: D, V and N of C-1..C-9. Reproduced if all 27 numbers agree, partly if at least 24 do."""
-    said = {p["id"]: (name, p) for name, e in entries.items() for p in e.papers if str(p["id"]).startswith("C-")}
-    require(records, [name for name, _ in said.values()])
-    different = []
-    for corpus_id, (name, paper) in sorted(said.items()):
-        for size in SIZES:
-            ours = records[name].metrics[size]
-            if ours != paper[size]:
-                different.append(f"{corpus_id} {size}: {ours:.0f}, paper {paper[size]}")
-    checked = len(said) * len(SIZES)
-    agree = checked - len(different)
-    verdict = "reproduced" if not different else "partly" if agree >= 24 else "not reproduced"
-    return Answer(f"{agree} of {checked} numbers agree" + "".join(f"; {item}" for item in different), "exact", verdict)
-
-
-def claim_b2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
-    """B2: share of KOS words that occur once in their document, in the training part.
-
-    Reproduced if the paper's rounded percentage is within 0.05 points (its rounding) plus two standard deviations
-    over random splits of ours.
-    """
-    require(records, ["kos"])
-    metrics = records["kos"].metrics
-    share, whole = metrics["training_words_once_share"], metrics["words_once_share"]
-    deviation = metrics["training_words_once_sd"]
-    near = abs(100 * share - numbers["percent"]) <= 0.05 + 200 * deviation
-    return Answer(
-        f"{share:.2%} of the training words ({whole:.2%} of all words)",
-        f"{deviation:.2%} (standard deviation over splits)",
-        "reproduced" if near else "not reproduced",
-    )

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bayestopics.base.plotting import COLOURS, label_scale
-from bayestopics.studies.corpora.compute_sizes import SIZES
+from bayestopics.runs.result import Result
+from bayestopics.studies.corpora.tables import SIZES, sizes_table
 
 OURS, PAPER, DIFFERENT = COLOURS[0], COLOURS[6], COLOURS[1]
 
 
-def draw(table: pd.DataFrame, scale: str) -> Figure:
-    """A row a corpus, a panel a size; our number is a dot, the paper's a ring, a line joins them where they differ."""
+def draw_sizes(records: list[Result], scale: str, names: Sequence[str] | None = None) -> Figure:
+    """One row per corpus, one panel per size; our number is a dot, the paper's a ring, a line joins those that differ.
+
+    `names` as for `sizes_table`.
+    """
+    table = sizes_table(records, names)
     names = list(dict.fromkeys(table["corpus"]))[::-1]
     position = {name: i for i, name in enumerate(names)}
     figure, axes = plt.subplots(1, 3, figsize=(11, 0.8 + 0.29 * len(names)), sharey=True, squeeze=True)

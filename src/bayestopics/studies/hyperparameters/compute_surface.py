@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, surface
@@ -29,7 +28,7 @@ CLOSE = 0.07  # documents with nearly the same topics [figure 4]
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`surface`: log M-hat and its errors on a fine grid; `ellipses`; `chains`: the best h of each independent chain;
     `functional`: I-hat with its bands, and I-tilde."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     functionals = tuple(FUNCTIONALS.values()) if params["functionals"] else ()
     found = find(
         corpus,
@@ -43,7 +42,6 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         fixed=_fixed(params.get("grid")),
         checkpoint=checkpoint,
     )
-    seconds = watch.volatile()
     chain = found.chains[0]
     together = best_of_chains(found.chains) if len(found.chains) >= FEWEST else None
     tables = {
@@ -56,7 +54,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         tables["functional"] = _functional(chain, params["fine"])
     arrays = {"log_zeta": chain.log_zeta, "of_alpha": chain.of_alpha, "of_eta": chain.of_eta}
     arrays |= {"alphas": np.array(chain.grid.alphas), "etas": np.array(chain.grid.etas)}
-    return Result(task, _metrics(found, together), found.warnings, tables=tables, arrays=arrays, volatile=seconds)
+    return Result(task, _metrics(found, together), found.warnings, tables=tables, arrays=arrays)
 
 
 def chain_of(record: Result, corpus: Corpus) -> TemperedChain:

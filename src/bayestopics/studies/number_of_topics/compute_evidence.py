@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numba
-import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence, summary
 from bayestopics.lda.state import Prior
@@ -23,7 +21,6 @@ from bayestopics.runs.task import Task
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
     """The tables of `runs.evidence`, and `size`, one row: documents and terms. A harmonic mean is read from the
     `other` one, if that record is there `before`."""
-    watch = Stopwatch()
     params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
     if before:
         logs, seconds = (by_topics(before[0].tables[name], params["topics"]) for name in ("other", "timing"))
@@ -42,18 +39,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
         )
     result = result_of(task, found)
     size = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
-    return replace(
-        result, tables={**result.tables, "size": size}, answer={}, volatile=watch.volatile(**result.volatile)
-    )
+    return replace(result, tables={**result.tables, "size": size}, answer={}, volatile=result.volatile)
 
 
 def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:
     """From a row a T and repeat: a list a T, of its repeats."""
     return table.set_index(["topics", "repeat"]).squeeze(axis=1).unstack().loc[topics].to_numpy().tolist()
-
-
-def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
-    """The normalised direct estimator [Chen & Doss 4.11], uniform prior: a row a repeat, a column a T."""
-    logs = estimates.pivot(index="repeat", columns="topics", values="log_estimate")
-    weights = np.exp(logs.sub(logs.max(axis=1), axis=0))
-    return weights.div(weights.sum(axis=1), axis=0)

@@ -6,7 +6,6 @@ gives log m(T) from above, annealing forward from below. Each corpus is new, bec
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import annealing, reference
@@ -31,7 +29,7 @@ LAW = ("documents", "length", "terms", "topics", "alpha", "eta")
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`corpus` names the law; the corpora are further draws of it. `estimates`: a row a corpus, path, number of steps,
     direction and repeat; all at the true T and prior."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     law = {key: params["law"][key] for key in LAW}
     jobs = [
         (number, path, steps, direction, repeat)
@@ -58,9 +56,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     ends = longest.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
     metrics = {"gap": float((ends["backward"] - ends["forward"]).mean())}
     timing = table.drop(columns="log_estimate")
-    return Result(
-        task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing}, volatile=watch.volatile()
-    )
+    return Result(task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing})
 
 
 def _estimate(
@@ -79,29 +75,3 @@ def _estimate(
         return reference.estimate_backward(corpus, topics, prior, truth, steps, rng)
     ladder = annealing.ladder_from(*annealing.pilot(corpus, topics, prior, rng), steps)
     return annealing.anneal_backward(from_assignments(corpus, topics, prior, truth), ladder, rng)
-
-
-def spread(log_estimates: pd.Series) -> float:
-    """Their standard deviation; infinite if one came to nothing."""
-    return float(log_estimates.std()) if np.isfinite(log_estimates).all() else math.inf
-
-
-def scatter(record: Result) -> pd.DataFrame:
-    """A row a path and number of steps: standard deviation of log-estimates of one corpus, seconds, and the gap between
-    the bounds."""
-    table = record.tables["estimates"].merge(record.tables["timing"])
-    rows = []
-    for (path, steps), part in table.groupby(["path", "steps"], sort=False):
-        forward = part[part["direction"] == "forward"]
-        ends = part.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
-        deviations = forward.groupby("corpus")["log_estimate"].agg(spread)
-        row = {
-            "law": record.task.corpus,
-            "tokens": record.task.params["law"]["documents"] * record.task.params["law"]["length"],
-        }
-        row |= {"path": path, "steps": steps, "scatter": float(np.sqrt((deviations**2).mean()))}
-        row |= {"seconds": float(forward["seconds"].mean())}
-        if "backward" in ends:
-            row["gap"] = float((ends["backward"] - ends["forward"]).mean())
-        rows.append(row)
-    return pd.DataFrame(rows)

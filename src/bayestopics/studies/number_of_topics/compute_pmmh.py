@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pmmh import given_by, pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -31,7 +29,6 @@ def walk(
     `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here:
     where it has been, none need be made.
     """
-    watch = Stopwatch()
     params = task.params
     burn_in = params["iterations"] // 2
     given = given_by(longer.tables["proposals"], params["start"], params["inner"]) if longer else None
@@ -67,16 +64,5 @@ def walk(
         found.warnings,
         tables={"trace": trace, "posterior": shares, "proposals": found.trace.filter(like="proposed")},
         arrays={"fresh_log_estimates": found.fresh_log_estimates},
-        volatile=watch.volatile(**found.volatile),
+        volatile=found.volatile,
     )
-
-
-def running_mean(trace: pd.DataFrame) -> np.ndarray:
-    """Of T, over all steps so far."""
-    return trace["topics"].expanding().mean().to_numpy()
-
-
-def first_step(trace: pd.DataFrame, topics: float, within: float = 0.0) -> int | None:
-    """The first step at which T is at `topics`, or as near as `within`; None if it never is."""
-    there = np.abs(trace["topics"].to_numpy() - topics) <= within
-    return int(np.argmax(there)) + 1 if there.any() else None

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
 from bayestopics.nonparametric.hdp_chain import SAMPLERS, step
@@ -29,7 +28,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     Tables: `chains`, a row a sweep; `times`, a row a chain: autocorrelation times over its second half; `timing`, the
     CPU seconds of its sweeps.
     """
-    watch, params = Stopwatch(), task.params
+    params = task.params
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
     done: list[tuple[pd.DataFrame, float]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
@@ -44,7 +43,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     metrics = {f"{column}_{sampler}": float(means.loc[sampler, column]) for sampler in SAMPLERS for column in means}
     repeated = _share_in_blocks(corpus)
     tables = {"chains": chains, "times": times, "timing": timing}
-    return Result(task, metrics | {"tokens_in_blocks": repeated}, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics | {"tokens_in_blocks": repeated}, tables=tables)
 
 
 def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> tuple[pd.DataFrame, float]:

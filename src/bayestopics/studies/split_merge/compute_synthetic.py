@@ -10,7 +10,6 @@ from scipy.optimize import linear_sum_assignment
 
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.nonparametric.hdp_chain import HdpChain, hdp_gibbs
@@ -27,7 +26,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     Tables: `chains`, a row a sweep; `confusion`, tokens by true and found topic after the last sweep, where a found
     topic has the number of the true one that it was matched with; `matches`, a row a true topic; `timing`.
     """
-    watch, params = Stopwatch(), task.params
+    params = task.params
     truth = _truth(params["corpus"], corpus)
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
@@ -48,7 +47,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     second_half = tables["chains"][tables["chains"]["sweep"] > params["sweeps"] // 2]
     metrics = {f"topics_{name}": float(k) for name, k in second_half.groupby("sampler")["topics"].mean().items()}
     arrays = {"topics": truth["beta"], "groups": corpus.counts.toarray()}
-    return Result(task, metrics, tables=tables, arrays=arrays, volatile=watch.volatile())
+    return Result(task, metrics, tables=tables, arrays=arrays)
 
 
 def _truth(name: str, corpus: Corpus) -> dict[str, np.ndarray]:

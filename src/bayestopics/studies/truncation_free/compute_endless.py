@@ -15,7 +15,6 @@ import scipy.sparse as sparse
 
 from bayestopics.base.memory import peak_mb
 from bayestopics.base.progress import Progress
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
@@ -31,7 +30,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     """`trace`: a row a check, the first before any document, with the components; `timing`: at the same checks, CPU
     seconds of learning and the peak memory of the process so far. A run that was resumed has the peak of its last life.
     """
-    watch, params, source = Stopwatch(), task.params, Source.of(task)
+    params, source = task.params, Source.of(task)
     learner, found, seconds = _start(task, source, checkpoint.load())
     checks = np.linspace(0, params["documents"], params["checks"] + 1).round().astype(int).tolist()
     with Progress(task.name, params["documents"], "document") as bar:
@@ -49,7 +48,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     metrics = {name: float(trace[name].iloc[-1]) for name in ("documents", "components")}
     metrics["most_components"] = float(trace["components"].max())
     rise = float(timing["peak_mb"].iloc[-1] - timing["peak_mb"].iloc[1])  # after the first part of the stream
-    usage = watch.volatile(learning_seconds=seconds, peak_rise_mb=rise)
+    usage = {"learning_seconds": seconds, "peak_rise_mb": rise}
     return Result(task, metrics, tables={"trace": trace, "timing": timing}, volatile=usage)
 
 

@@ -16,7 +16,6 @@ import pandas as pd
 import scipy.sparse as sparse
 
 from bayestopics.base.progress import Progress
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed, plug_in
 from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
@@ -43,7 +42,7 @@ CHECKED = 0.01  # the share of the documents before the first check
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`trace`: a row a check, with the held-out score and the components; `timing`: CPU seconds of learning alone, at
     every check; `log_likelihoods`: checks x held-out documents; `tokens` of those."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     stream, test = Stream.of(corpus, task), held_out(corpus, task)
     checks = checks_of(params["documents"], params["checks"])
     learner, found, seconds = _start(task, stream, checkpoint.load())
@@ -66,7 +65,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     metrics = {name: float(trace[name].iloc[-1]) for name in ("per_word", "error", "components", "documents")}
     metrics |= {"passes": metrics["documents"] / len(stream), **_papers_score(learner, test, task)}
     tables = {"trace": trace, "timing": timing}
-    return Result(task, metrics, tables=tables, arrays=arrays, volatile=watch.volatile(learning_seconds=seconds))
+    return Result(task, metrics, tables=tables, arrays=arrays, volatile={"learning_seconds": seconds})
 
 
 def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:

@@ -1,0 +1,170 @@
+"""Study `number_of_topics`: PMMH chains, evidence by every method, leave-one-out scores, distances between topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from bayestopics.evidence.compute import PATHS, REFERENCE
+from bayestopics.lda import SAMPLERS
+from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
+
+PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances")
+WALKS = ("pmmh", "empirical")
+IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second stands for the first
+Named = Iterator[tuple[str, dict[str, Any]]]
+
+WALKS_FIGURE = """
+PMMH chains over the number of topics: T at every step, its running mean, and the log-estimate of log m(T) that holds
+the chain. Theory wants these estimates to scatter by 1 to 2 nats; the legend has the standard deviation of fresh
+estimates at the chain's mode. The dotted line is the number of topics that the paper found, or that generated the
+corpus.
+"""
+EVIDENCE_FIGURE = """
+log m(T) by every method, with standard errors (a scatter over a nat is shown as it is, not divided by the root of the
+repeats). Left: all methods. Middle: those near the yardstick. Right: its top, where T is decided. The dotted line is
+the number of topics that the paper found, or that generated the corpus.
+"""
+LADDERS_FIGURE = """
+Annealing on simulated corpora at the true T: the scatter of single log-estimates of one corpus against the CPU
+seconds of one, for ladders of several lengths, along every path. The dashed line is the goal of 1 nat.
+"""
+SCORES_FIGURE = """
+Leave-one-out score: the mean over documents of the log of their probability given all others. Bars are Monte Carlo
+errors.
+"""
+WALKS_TABLE = """
+Every PMMH chain: where it ended, the posterior of T that it gives (as in table 2 of the paper), whether it moved, and
+why it is not to be trusted. The first half is burn-in.
+"""
+EVIDENCE_TABLE = """
+Every method beside the yardstick on the same corpus: the T that it likes best, Kendall's rank correlation over T, the
+median difference of log m(T), the scatter of single estimates and the seconds of one.
+"""
+LADDERS_TABLE = """
+Annealing on simulated corpora at the true T. `scatter`: standard deviation of the log-estimates of one corpus. `gap`:
+the mean difference of the estimate from above, backward from the z that generated the corpus, and the one from below.
+"""
+LENGTHS_TABLE = """
+Steps and seconds of an estimate that scatters by 1 nat, which is then its standard error, at the true T of simulated
+corpora: between two lengths that were run (measured), longer than the longest if scatter falls as 1 / sqrt(steps)
+(extrapolated), or no more than the shortest (at most).
+"""
+CONSTANTS_TABLE = """
+The T with the largest log m(T) by the yardstick, and the one that would have the largest if some of the constants of
+p(w, z | T), which depend on T and not on z, were left out. Is there a slip that gives the paper's numbers?
+"""
+TIMES_TABLE = """
+Hours of one core for the paper's work, in its table 3 and here: the seconds of our runs, scaled to the same lengths,
+T, documents and tokens. The machines differ.
+"""
+
+
+def plan(settings: Settings) -> Plan:
+    here, priors = settings.here, settings.shared["priors"]
+    for part in PARTS:
+        for entry in here[part]:
+            settings.insist_among(entry["corpus"], part, priors=priors)
+    kinds = {
+        "exact": [("exact", entry) for entry in here["exact"]],
+        "pmmh": list(_walks(here["walks"])),
+        "empirical": [(f"empirical-m{e['inner']}-from{e['start']}", e) for e in here["empirical"]],
+        "slip": [(f"slip-{name}", params) for name, params in _walks(here["slips"])],
+        "evidence": list(_evidence(here["evidence"])),
+        "ladder": [("ladder", {**e, "law": settings.entries[e["corpus"]].generator}) for e in here["ladders"]],
+        "score": [("leave-one-out", entry) for entry in here["scores"]],
+        "distances": [("distances", entry) for entry in here["distances"]],
+    }
+    runs = {
+        f"{params['corpus']}-{name}": _run({"kind": kind, **params, **priors[params["corpus"]]})
+        for kind, named in kinds.items()
+        for name, params in named
+        if params["corpus"] in settings.within_reach
+    }
+    runs = {name: replace(run, before=_before(run.params, runs)) for name, run in runs.items()}
+    timed = bool(IN_TABLE_3.intersection(here["corpora"]))
+    return Plan("Number of topics", runs, _figures(runs), _tables(runs, timed))
+
+
+def _run(params: Mapping[str, Any]) -> Run:
+    named = params.get("sampler", "sparse" if params["kind"] == "evidence" else "single-site")
+    samplers = (SAMPLERS[named],) if named in SAMPLERS else ()
+    # the yardstick takes longest: its repeats run side by side
+    threads = params["repeats"] if params.get("path") == REFERENCE else 1
+    return Run(params, samplers=samplers, threads=threads)
+
+
+def _walks(entries: list[dict[str, Any]]) -> Named:
+    """Chains from one start that differ by m share estimates: that of the largest m makes them."""
+    for entry in entries:
+        rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
+        *smaller, largest = inners = sorted(set(entry["inner"]))
+        for start in entry["starts"]:
+            for inner in inners:
+                shared = {"shorter": smaller} if smaller and inner == largest else {}
+                name = f"pmmh-{entry['sampler']}-m{inner}-from{start}"
+                yield name, {**rest, "start": start, "inner": inner, **shared}
+
+
+def _evidence(entries: list[dict[str, Any]]) -> Named:
+    for entry in entries:
+        for method, work in entry["methods"].items():
+            way = {"method": "annealing", "path": method} if method in PATHS else {"method": method}
+            yield f"evidence-{method}", {"corpus": entry["corpus"], "topics": entry["topics"], **way, **work}
+
+
+def _before(params: Mapping[str, Any], runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """The run that this one builds on: estimates with more inner sweeps, or the other harmonic mean."""
+    keys = ("kind", "corpus", "sampler", "start", "least", "most", "topics", "sweeps", "repeats")
+    alike = {key: params[key] for key in keys if key in params}
+    return tuple(
+        name
+        for name, other in runs.items()
+        if alike.items() <= other.params.items()
+        and (
+            params.get("inner") in other.params.get("shorter", ())
+            or (params.get("method"), other.params.get("method")) == ("harmonic-psi", "harmonic-z")
+        )
+    )
+
+
+def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
+    def corpora(kind: str) -> list[str]:
+        return sorted({run.params["corpus"] for run in runs.values() if run.kind == kind})
+
+    walks = {
+        f"walks-{name}": Figure("draw_walks", chosen(runs, *WALKS, corpus=name), WALKS_FIGURE, f"PMMH: {name}")
+        for name in corpora("pmmh")
+    }
+    evidence = {
+        f"evidence-{name}": Figure(
+            "draw_evidence",
+            chosen(runs, "evidence", corpus=name),
+            EVIDENCE_FIGURE,
+            f"log m(T) by every method: {name}",
+        )
+        for name in corpora("evidence")
+    }
+    label = "error a second of the paths of annealing"
+    return {
+        **walks,
+        **evidence,
+        "scores": Figure("draw_scores", chosen(runs, "score"), SCORES_FIGURE, "leave-one-out scores"),
+        "ladders": Figure("draw_ladders", chosen(runs, "ladder"), LADDERS_FIGURE, label),
+    }
+
+
+def _tables(runs: Mapping[str, Run], timed: bool) -> dict[str, Table]:
+    evidence, ladders = chosen(runs, "evidence"), chosen(runs, "ladder")
+    found = {
+        "walks": (chosen(runs, *WALKS), "PMMH chains over the number of topics", WALKS_TABLE),
+        "evidence": (evidence, "Methods for the evidence, beside the yardstick", EVIDENCE_TABLE),
+        "ladders": (ladders, "Annealing on simulated corpora, from below and from above", LADDERS_TABLE),
+        "lengths": (ladders, "How long a ladder must be for a standard error of 1 nat", LENGTHS_TABLE),
+        "constants": (evidence, "The best T if constants of the density were left out", CONSTANTS_TABLE),
+    }
+    if timed:
+        work = chosen(runs, "pmmh", "evidence", "score")
+        found["times"] = (work, "Hours of one core, ours and the paper's", TIMES_TABLE)
+    return {name: Table(f"{name}_table", *rest) for name, rest in found.items()}

@@ -1,0 +1,187 @@
+"""What a study computes and shows, as plain data. The workflow turns a plan into jobs; nothing here knows Snakemake.
+
+A study is a folder beside this file and a settings file, config/studies/<study>.yaml. In the folder:
+
+    plan.py              plan(settings) -> Plan: the runs, figures and tables, from the settings at a scale
+    compute_<kind>.py    compute(task, corpus, checkpoint) -> Result; a run's parameter `kind` names the module
+    tables.py, figures.py, errors.py, claims.py      what is made from the records, where there is any of it
+    settings.schema.yaml                             what the settings file may say, where it is to be checked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bayestopics.base.code import code_hash
+from bayestopics.base.problems import InputError
+from bayestopics.corpus.registry import Entry
+
+FOLDER = Path(__file__).parent
+RESERVED = ("errors", "figures", "jobs", "steps", "tables")  # these names stand beside the records
+TOGETHER = "runs"  # the job of the runs that share a process
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A study's settings at one scale, and the corpora that it can have."""
+
+    study: str
+    scale: str
+    shared: Mapping[str, Any]  # what is the same at all scales
+    here: Mapping[str, Any]  # what stands under the scale
+    entries: Mapping[str, Entry]  # all registered corpora
+    within_reach: Collection[str]  # names of those that can be had here
+
+    @property
+    def file(self) -> str:
+        return f"config/studies/{self.study}.yaml"
+
+    @property
+    def available(self) -> list[str]:
+        """The study's corpora at this scale that are within reach."""
+        return [name for name in self.here["corpora"] if name in self.within_reach]
+
+    def insist(self, condition: object, fault: str) -> None:
+        """One line for a setting that cannot work."""
+        if not condition:
+            raise InputError(f"{self.file}: {fault}")
+
+    def insist_among(self, name: str, part: str, **others: Collection[str]) -> None:
+        """That a corpus which `part` names is among the scale's corpora, and among those of these other settings."""
+        for where, given in {"the scale's corpora": self.here["corpora"], **others}.items():
+            self.insist(name in given, f"{part}: {name!r} is not among {where}")
+
+
+@dataclass(frozen=True)
+class Run:
+    params: Mapping[str, Any]  # what defines it; `kind` names its module, `corpus` the corpus that it needs, if any
+    before: tuple[str, ...] = ()  # the runs whose records it builds on
+    samplers: tuple[str, ...] = ()  # modules that are named only when it runs, and that its code hash must hold
+    threads: int | None = 1  # None is all there are: nothing else may run meanwhile
+    step: bool = False  # goes on where the run before it ended
+    alone: bool = False  # needs a process of its own at every scale
+
+    @property
+    def kind(self) -> str:
+        return str(self.params["kind"])
+
+    @property
+    def corpus(self) -> str | None:
+        return self.params.get("corpus")
+
+
+@dataclass(frozen=True)
+class Figure:
+    draw: str  # a function of the study's figures.py: draw(records, scale)
+    runs: tuple[str, ...]
+    caption: str
+    label: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # more, by keyword
+
+
+@dataclass(frozen=True)
+class Table:
+    make: str  # a function of the study's tables.py: make(records)
+    runs: tuple[str, ...]
+    title: str
+    caption: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    title: str  # of its pages in the report
+    runs: Mapping[str, Run]
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    study: str = ""  # `plan_of` fills it in
+
+    def module(self, part: str) -> str:
+        """The name of a module of the study."""
+        return f"bayestopics.studies.{self.study}.{part}"
+
+    def has(self, part: str) -> bool:
+        return (FOLDER / self.study / f"{part}.py").is_file()
+
+    def code(self, name: str) -> str:
+        """The code hash of a run."""
+        run = self.runs[name]
+        return code_hash(self.module(f"compute_{run.kind}"), *run.samplers)
+
+    def code_of(self, part: str) -> str:
+        """The code hash of a module of the study; nothing if there is none."""
+        return code_hash(self.module(part)) if self.has(part) else ""
+
+    def jobs(self, together: bool) -> dict[str, list[str]]:
+        """Job -> its runs, steps left out. A job is one run, or `together` all runs that may share a process, each
+        after those that it builds on. Where such a run builds on one that has its own process, it goes to a later job.
+        """
+        own = {name for name, run in self.runs.items() if not together or run.step or run.alone or run.threads is None}
+        layer: dict[str, int] = {}
+
+        def place(name: str) -> int:
+            if name not in layer:
+                before = self.runs[name].before
+                layer[name] = max((place(b) + (b in own and name not in own) for b in before), default=0)
+            return layer[name]
+
+        for name in self.runs:
+            place(name)
+        jobs: dict[str, list[str]] = {}
+        for name, number in layer.items():  # in the order in which they were placed
+            if not self.runs[name].step:
+                jobs.setdefault(name if name in own else f"{TOGETHER}-{number + 1}", []).append(name)
+        return jobs
+
+    def steps(self) -> list[str]:
+        return [name for name, run in self.runs.items() if run.step]
+
+
+def chosen(runs: Mapping[str, Run], *kinds: str, **wanted: Any) -> tuple[str, ...]:
+    """The names of the runs of these kinds that have these parameters."""
+    return tuple(
+        name
+        for name, run in runs.items()
+        if run.kind in kinds and all(run.params.get(key) == value for key, value in wanted.items())
+    )
+
+
+def without(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in keys}
+
+
+def plan_of(settings: Settings) -> Plan:
+    """The study's plan, checked; figures and tables that have no runs are left out."""
+    for name in settings.here["corpora"]:
+        settings.insist(name in settings.entries, f"no corpus {name!r} in config/corpora.yaml")
+    made: Plan = import_module(f"bayestopics.studies.{settings.study}.plan").plan(settings)
+    plan = replace(made, study=settings.study, figures=_with_runs(made.figures), tables=_with_runs(made.tables))
+    for name, run in plan.runs.items():
+        settings.insist(name not in RESERVED, f"no run can have the name {name!r}")
+        settings.insist(plan.has(f"compute_{run.kind}"), f"{name}: the study has no compute_{run.kind}.py")
+        settings.insist(set(run.before) <= set(plan.runs), f"{name}: builds on runs that are not planned")
+    shown = {name: figure.runs for name, figure in plan.figures.items()}
+    for name, runs in (shown | {name: table.runs for name, table in plan.tables.items()}).items():
+        settings.insist(set(runs) <= set(plan.runs), f"{name}: shows runs that are not planned")
+    return plan
+
+
+Shown = TypeVar("Shown", Figure, Table)
+
+
+def _with_runs(parts: Mapping[str, Shown]) -> dict[str, Shown]:
+    return {name: part for name, part in parts.items() if part.runs}
+
+
+def names_in(folder: Path) -> list[str]:
+    """The studies that have a settings file here."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def corpora_of(settings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """All corpora that these settings, each at its scale, name."""
+    return sorted({name for here in settings for name in here["corpora"]})

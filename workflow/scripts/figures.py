@@ -1,0 +1,18 @@
+"""The figures of a study, by functions of its figures.py."""
+
+from importlib import import_module
+from pathlib import Path
+
+from logs import logged
+
+from bayestopics.base.plotting import save
+from bayestopics.runs.record import read
+
+params, study = snakemake.params, snakemake.wildcards.study
+with logged(snakemake.log[0]):
+    Path(snakemake.output[0]).mkdir(parents=True, exist_ok=True)
+    for name, planned in params.figures.items():
+        draw = getattr(import_module(f"bayestopics.studies.{study}.figures"), planned["draw"])
+        records = [read(Path(params.records) / run) for run in planned["runs"]]
+        save(draw(records, params.scale, **planned["arguments"]), Path(snakemake.output[0]) / f"{name}.png")
+        print(name)

@@ -1,0 +1,53 @@
+"""Runs of a study, one after the other, each resumable. A record that is finished is not computed again."""
+
+import json
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numba
+from logs import logged
+
+from bayestopics.base.files import replacing
+from bayestopics.base.problems import InputError
+from bayestopics.corpus import read_corpus
+from bayestopics.runs.driver import run
+from bayestopics.runs.record import read
+from bayestopics.runs.result import Result, key, versions
+from bayestopics.runs.task import Task, describe
+
+
+def result_of(name: str, definition: dict[str, Any], study: str, params: Any) -> Result:
+    """`before` are the runs whose records this one builds on."""
+    folder = Path(params.records)
+    corpus = read_corpus(definition["corpus"]) if definition["corpus"] else None
+    before = [read(folder / one) for one in definition["before"]]
+    settings = dict(definition["params"])
+    compute = import_module(f"bayestopics.studies.{study}.compute_{settings['kind']}").compute
+    if before:
+        settings["before"] = [record.task.identity for record in before]
+        compute = partial(compute, before=before)
+    task = Task(study, params.scale, name, settings, params.seed, **describe(corpus), code=definition["code"])
+    another = not is_finished(folder / name, task)
+    return run(task, compute, corpus, out=folder / name, overwrite=another, checkpoints=Path(params.checkpoints))
+
+
+def is_finished(folder: Path, task: Task) -> bool:
+    """Whether the record of this very task is there; one of another task, or of an older format, is replaced."""
+    try:
+        return read(folder).key == key(task, versions())
+    except InputError:
+        return False
+
+
+if __name__ == "__main__":  # worker processes import this file
+    with logged(snakemake.log[0]):
+        numba.set_num_threads(min(snakemake.threads, numba.config.NUMBA_NUM_THREADS))  # jobs run side by side
+        keys = {}
+        for name, definition in snakemake.params.runs.items():
+            result = result_of(name, definition, snakemake.wildcards.study, snakemake.params)
+            keys[name] = result.key
+            print(name, result.metrics, *result.warnings, sep="\n", flush=True)
+        with replacing(Path(snakemake.output.done)) as temporary:
+            temporary.write_text(json.dumps(keys, indent=2) + "\n", encoding="utf-8")
