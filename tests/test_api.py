@@ -263,9 +263,7 @@ def test_the_public_names() -> None:
 
 
 NAMES_FIRST = "from bayestopics import evidence, hyper; import bayestopics.evidence.compute, bayestopics.hyper.compute"
-PACKAGES_FIRST = (
-    "import bayestopics.hyper.compute, bayestopics.evidence; from bayestopics import evidence, hyper"
-)
+PACKAGES_FIRST = "import bayestopics.hyper.compute, bayestopics.evidence; from bayestopics import evidence, hyper"
 CHECK = """
 import bayestopics, inspect
 for name, one in {"evidence": evidence, "hyper": hyper}.items():
