@@ -36,12 +36,12 @@ class Progress:
         self._start = time.monotonic()
         if not _under_way:
             _last_line = self._start
+        nested = bool(_under_way)
+        _under_way.append(self)  # first: whoever is interrupted from now on ends it
         if not _silent and sys.stderr.isatty():
-            nested = bool(_under_way)
             self._bar = tqdm(
                 desc=self.description, total=self.total, initial=self.done, unit=self.unit, leave=not nested
             )
-        _under_way.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
