@@ -10,11 +10,11 @@ rule claims:
     input:
         jobs=[jobs_of(study) for study in STUDIES],
         tables=[tables_of(study) for study in STUDIES],
-        claims="config/claims.yaml",
         registry="config/corpora.yaml",
     output:
         csv=f"{RESULTS}/claims.csv",
         markdown=f"{RESULTS}/claims.md",
+        details=directory(f"{RESULTS}/claims"),
         html=report(
             f"{RESULTS}/claims.html",
             caption="../report/claims.rst",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -16,22 +17,36 @@ from matplotlib.ticker import MaxNLocator
 from bayestopics.base.plotting import COLOURS
 from bayestopics.hyper.best import Ellipse
 
-H = ("alpha", "eta")
-BLACK, RED = COLOURS[6], COLOURS[1]
-ELLIPSE: dict[str, Any] = {"color": RED, "linewidth": 1.6}
-REGION: dict[str, Any] = {"color": BLACK, "linewidth": 1.2, "linestyle": "--"}
+MARKERS = "osD^v<>p"  # one more than there are colours
+LINES = ("-", "--", ":")  # when all colours are taken, they begin again with the next kind of line
 LEVELS = (-300.0, -100.0, -30.0, -10.0, -4.5, -3.0, -2.0, -1.0, -0.5, 0.0)  # nats; a chi-square of 2 at 95 % is at -3
-CHOSEN: dict[str, Any] = {"s": 110, "facecolor": "none", "edgecolor": RED, "linewidth": 1.6, "zorder": 5}
+# Monte Carlo ellipses and regions of h itself look the same in all figures
+ELLIPSE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 1.6}
+REGION: dict[str, Any] = {"color": COLOURS[6], "linewidth": 1.2, "linestyle": "--"}
+CHOSEN: dict[str, Any] = {"s": 110, "facecolor": "none", "edgecolor": COLOURS[1], "linewidth": 1.6, "zorder": 5}
+H = ("alpha", "eta")
 
 
-def outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, Any]) -> None:
-    if ellipse is not None:
-        axis.plot(*ellipse.outline().T, label=label, **style)
+def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """A colour, a marker and a line for each name, however many there are.
+
+    Give the names in the order of their registry, so that each has the same look in all figures.
+    """
+    lines = cycle(line for line in LINES for _ in COLOURS)
+    return {
+        name: {"color": colour, "marker": marker, "linestyle": line}
+        for name, colour, marker, line in zip(names, cycle(COLOURS), cycle(MARKERS), lines, strict=False)
+    }
 
 
 def shades(count: int) -> list[Any]:
     """From white to a grey that lines and marks stand out from."""
     return list(plt.get_cmap("Greys")(np.linspace(0.0, 0.55, count)))
+
+
+def outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, Any]) -> None:
+    if ellipse is not None:
+        axis.plot(*ellipse.outline().T, label=label, **style)
 
 
 def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarray, lowest: float) -> QuadContourSet:
@@ -90,7 +105,7 @@ def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -
     tops = np.array([[one["alpha"], one["eta"]] for one in answer["chains"]])
     if len(tops) > 1:
         axis.scatter(tops[:, 0], tops[:, 1], s=14, color=COLOURS[0], zorder=5, label="best h of single chains")
-    axis.scatter(answer["alpha"], answer["eta"], s=26, color=RED, zorder=5, label="the best h = (alpha, eta)")
+    axis.scatter(answer["alpha"], answer["eta"], s=26, color=COLOURS[1], zorder=5, label="the best h = (alpha, eta)")
     spans = [(min(*surface[name], *tops[:, side]), max(*surface[name], *tops[:, side])) for side, name in enumerate(H)]
     axis.set(xlabel="alpha", ylabel="eta", title=title, xlim=spans[0], ylim=spans[1])
     axis.grid(False)

@@ -82,18 +82,6 @@ def publish(
     return published
 
 
-def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Path]) -> str:
-    there = client.search_runs([experiment], f"tags.`{PARENT}` = '{name}'")
-    run = there[0] if there else client.create_run(experiment, run_name=name, tags={PARENT: name})
-    for path in shown:
-        if path.is_dir():
-            client.log_artifacts(run.info.run_id, str(path), path.name)
-        else:
-            client.log_artifact(run.info.run_id, str(path))
-    client.set_terminated(run.info.run_id, "FINISHED")
-    return str(run.info.run_id)
-
-
 def publish_or_say(folders: Iterable[Path], results: Path = RESULTS) -> None:
     """For a command: whatever goes wrong at the store is one line."""
     try:
@@ -105,6 +93,18 @@ def publish_or_say(folders: Iterable[Path], results: Path = RESULTS) -> None:
     except Exception as error:  # MLflow raises exceptions of many packages
         reason = str(error).partition("\n")[0]
         raise InputError(f"the record was not published to {tracking_uri(results)}: {reason}") from None
+
+
+def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Path]) -> str:
+    there = client.search_runs([experiment], f"tags.`{PARENT}` = '{name}'")
+    run = there[0] if there else client.create_run(experiment, run_name=name, tags={PARENT: name})
+    for path in shown:
+        if path.is_dir():
+            client.log_artifacts(run.info.run_id, str(path), path.name)
+        else:
+            client.log_artifact(run.info.run_id, str(path))
+    client.set_terminated(run.info.run_id, "FINISHED")
+    return str(run.info.run_id)
 
 
 def _client(results: Path) -> Any:

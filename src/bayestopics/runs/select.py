@@ -100,9 +100,8 @@ def _each_number(
     """The evidence of each T at its best h, and what is to be doubted. It can be killed anywhere: what is finished of
     a T is in its parts of the checkpoint."""
     params = task.params
-    rows: list[dict[str, float]]
-    doubts: list[str]
-    rows, doubts = checkpoint.load() or ([], [])
+    saved: tuple[list[dict[str, float]], list[str]] | None = checkpoint.load()
+    rows, doubts = saved or ([], [])
     numbers = params["topics"]
     for number in counted(numbers[len(rows) :], "select", "T", total=len(numbers), done=len(rows)):
         rng, part = generator(task.seed, f"select/{number}"), checkpoint.part(f"hyperparameters/{number}")

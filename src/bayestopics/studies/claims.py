@@ -1,36 +1,96 @@
-"""The table of claims (config/claims.yaml): what the papers say, what came out here, and a computed verdict.
+"""The claims of the papers: what they say, what came out here, and a computed verdict.
 
-A claim names a function of its study's module, `module:function`, which gets the study's records, the registry's
-entries and the paper's `numbers`, and returns an Answer. Verdicts are computed there by the rule that its docstring
-and the claim's `rule` state; nothing is typed into the table by hand.
+A claim stands once, above the function of studies/<study>/claims.py that answers it:
+
+    @claim("T3", paper="Chen & Doss", where="sec. 5.2", statement="...", rule="...", numbers={"steps": 470})
+    def _(records, entries, numbers): ...
+        return Answer(ours, error, verdict, details)
+
+`rule` says how the verdict is decided, `numbers` are the paper's. The function gets the study's records, the corpus
+registry's entries and the numbers. It raises MissingRecords if it needs more records than there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+import pkgutil
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from bayestopics import studies
+from bayestopics.base.plotting import html_table
 from bayestopics.corpus.registry import Entry
-from bayestopics.runs.result import Result
+from bayestopics.studies.records import MissingRecords, Records
 
-Records = Mapping[str, Result]
 VERDICTS = ("reproduced", "partly", "not reproduced", "not comparable")
-NOT_YET = "not yet answered"
+LONGEST = 160  # characters of an answer: it is one line of a table
+OLD = "Old: computed from records that were not kept in full, so that it cannot be computed again until they are rerun."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
+    """What came out here, how sure that is, and the verdict; the numbers behind it are in `details`."""
+
     ours: str
     error: str
     verdict: str
+    details: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict {self.verdict!r} is none of {VERDICTS}")
+        for text in (self.ours, self.error):
+            if len(text) > LONGEST or "\n" in text:
+                raise ValueError(f"an answer is one line of at most {LONGEST} characters, not {len(text)}: {text}")
+
+
+Function = Callable[[Records, dict[str, Entry], dict[str, Any]], Answer]
+
+
+@dataclass(frozen=True)
+class Claim:
+    id: str
+    study: str
+    paper: str
+    where: str
+    statement: str
+    rule: str
+    function: Function
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def answer(self, records: Records, entries: dict[str, Entry]) -> Answer:
+        return self.function(records, entries, self.numbers)
+
+
+def claim(
+    id: str, *, paper: str, where: str, statement: str, rule: str, numbers: dict[str, Any] | None = None
+) -> Callable[[Function], Function]:
+    """Register the function below as the answer to a claim, in `CLAIMS` of its module."""
+
+    def register(function: Function) -> Function:
+        study = function.__module__.split(".")[-2]
+        listed = function.__globals__.setdefault("CLAIMS", {})
+        if id in listed:
+            raise ValueError(f"claim {id} is answered twice")
+        listed[id] = Claim(id, study, paper, where, statement, rule, function, numbers or {})
+        return function
+
+    return register
+
+
+def all_claims() -> list[Claim]:
+    """Those of every studies/<study>/claims.py, in the order of their names."""
+    found: list[Claim] = []
+    for module in pkgutil.iter_modules(studies.__path__, f"{studies.__name__}."):
+        if module.ispkg and find_spec(f"{module.name}.claims"):
+            found += import_module(f"{module.name}.claims").CLAIMS.values()
+    return sorted(found, key=lambda one: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", one.id)])
 
 
 def verdict(*parts: bool) -> str:
@@ -38,71 +98,50 @@ def verdict(*parts: bool) -> str:
     return "reproduced" if all(parts) else "partly" if any(parts) else "not reproduced"
 
 
-class MissingRecords(Exception):
-    """A claim needs records that are not there."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = list(names)
+# -- the table -----------------------------------------------------------------------------------------
 
 
-def require(records: Records, names: Iterable[str]) -> None:
-    if missing := [name for name in names if name not in records]:
-        raise MissingRecords(missing)
+def answers(
+    records: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
+) -> dict[str, Answer | str]:
+    """Claim -> its answer, or the reason why there is none; `left_out` are the corpora that are out of reach."""
+    return {one.id: _answer(one, records, entries, left_out) for one in all_claims()}
 
 
-def answer(
-    claim: dict[str, Any], studies: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
+def _answer(
+    one: Claim, records: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
 ) -> Answer | str:
-    """The answer, or the reason why there is none; `left_out` are the corpora that are out of reach."""
-    if "function" not in claim:
-        return NOT_YET
-    if claim["study"] not in studies:
-        return f"not answered: the study {claim['study']} was not run"
-    module, _, function = claim["function"].partition(":")
+    if one.study not in records:
+        return f"not answered: the study {one.study} was not run"
     try:
-        result: Answer = getattr(import_module(module), function)(
-            studies[claim["study"]], entries, claim.get("numbers", {})
-        )
+        return one.answer(records[one.study], entries)
     except MissingRecords as missing:
         out_of_reach = [name for name in missing.names if name in left_out]
         if out_of_reach:
             return f"not answered: corpus not available: {', '.join(out_of_reach)}"
-        return f"not answered: not run at this scale: {', '.join(missing.names)}"
-    return result
+        return f"not answered: {missing.why}: {missing}"
 
 
 def table(
-    claims: list[dict[str, Any]],
-    studies: Mapping[str, Records],
-    entries: dict[str, Entry],
-    scale: str,
-    left_out: Collection[str],
+    records: Mapping[str, Records], entries: dict[str, Entry], scale: str, left_out: Collection[str]
 ) -> pd.DataFrame:
+    """One row per claim: what the paper says, what came out here, and the verdict."""
+    return table_of(answers(records, entries, left_out), scale)
+
+
+def table_of(found: Mapping[str, Answer | str], scale: str) -> pd.DataFrame:
     rows = []
-    for claim in claims:
-        found = answer(claim, studies, entries, left_out)
-        text = found if isinstance(found, str) else ""
-        rows.append(
-            {
-                "id": claim["id"],
-                "paper": claim["paper"],
-                "where": claim["where"],
-                "claim": claim["statement"],
-                "ours": "" if isinstance(found, str) else found.ours,
-                "error": "" if isinstance(found, str) else found.error,
-                "scale": scale,
-                "verdict": text or found.verdict,  # type: ignore[union-attr]
-                "rule": claim.get("rule", ""),
-            }
-        )
+    for one in all_claims():
+        answer = found[one.id]
+        row = {"id": one.id, "paper": one.paper, "where": one.where, "claim": one.statement}
+        if isinstance(answer, str):
+            row |= {"ours": "", "error": "", "scale": scale, "verdict": answer, "details": ""}
+        else:
+            details = "" if answer.details is None else f"claims/{one.id}.csv"
+            row |= {"ours": answer.ours, "error": answer.error, "scale": scale, "verdict": answer.verdict}
+            row["details"] = details
+        rows.append(row | {"rule": one.rule})
     return pd.DataFrame(rows)
-
-
-def merged(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-    """The new table, with old answers where it has none."""
-    before = {row["id"]: row for row in old.to_dict("records") if row["verdict"] in VERDICTS}
-    rows = [row if row["verdict"] in VERDICTS else before.get(row["id"], row) for row in new.to_dict("records")]
-    return pd.DataFrame(rows, columns=new.columns)
 
 
 def summary(table: pd.DataFrame) -> dict[str, int]:
@@ -110,26 +149,48 @@ def summary(table: pd.DataFrame) -> dict[str, int]:
     return dict(table["verdict"].str.split(":").str[0].value_counts())
 
 
+def write(
+    folder: Path, table: pd.DataFrame, found: Mapping[str, Answer | str], scale: str, left_out: Mapping[str, str]
+) -> None:
+    """claims.csv and claims.md, and the details of each answer in claims/<id>.csv."""
+    (folder / "claims").mkdir(parents=True, exist_ok=True)
+    for name, answer in found.items():
+        if isinstance(answer, Answer) and answer.details is not None:
+            answer.details.to_csv(folder / "claims" / f"{name}.csv", index=False)
+    table.to_csv(folder / "claims.csv", index=False)
+    (folder / "claims.md").write_text(markdown(table, scale, left_out), encoding="utf-8")
+
+
+def page(table: pd.DataFrame, scale: str, left_out: Collection[str]) -> str:
+    """The table as a page, answered claims first, with links to the details."""
+    note = "; ".join(f"{count} {verdict}" for verdict, count in summary(table).items())
+    if left_out:
+        note += ". Corpora that were not available: " + ", ".join(left_out)
+    ordered = table.sort_values("verdict", key=lambda verdicts: ~verdicts.isin(VERDICTS), kind="stable")
+    text = html_table(ordered, f"Claims of the papers, at scale {scale}", note)
+    return re.sub(r">(claims/\w+\.csv)<", r'><a href="\1">details</a><', text)
+
+
 def markdown(table: pd.DataFrame, scale: str, left_out: Mapping[str, str]) -> str:
-    """The table for people: answered claims first, then a line a claim that is still open."""
+    """The table for people: answered claims first, then those that are still open, then the rules."""
     lines = [f"# Claims of the papers, at scale {scale}", ""]
     lines += [f"- {count} {verdict}" for verdict, count in summary(table).items()]
     if left_out:
         lines += ["", "Corpora that were not available:", "", *(f"- {name}: {how}" for name, how in left_out.items())]
-    answered = table[table["verdict"].isin(VERDICTS)]
-    lines += ["", "## Answered", "", "| id | where | claim | ours | error | verdict |", "|---|---|---|---|---|---|"]
-    for row in answered.itertuples():
-        cells = [row.id, f"{row.paper}, {row.where}", row.claim, row.ours, row.error, f"**{row.verdict}**"]
-        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    if len(answered):
-        lines += ["", "How each verdict is decided:", ""]
-        lines += [f"- {row.id}: {row.rule}" for row in answered.itertuples()]
-    lines += ["", "## Open", "", "| id | where | claim | |", "|---|---|---|---|"]
-    for row in table[~table["verdict"].isin(VERDICTS)].itertuples():
-        cells = [row.id, f"{row.paper}, {row.where}", row.claim, row.verdict]
-        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    is_answered = table["verdict"].isin(VERDICTS)
+    lines += ["", "## Answered", "", "| id | claim | ours | error | verdict |", "|---|---|---|---|---|"]
+    for row in table[is_answered].to_dict("records"):
+        name = f"[{row['id']}]({row['details']})" if row["details"] else row["id"]
+        said = f"**{row['verdict']}**" + " (old)" * (row.get("evidence") == "old")
+        lines.append(_row(name, row["claim"], row["ours"], row["error"], said))
+    if "evidence" in table:
+        lines += ["", OLD]
+    lines += ["", "## Open", "", "| id | claim | why |", "|---|---|---|"]
+    lines += [_row(row["id"], row["claim"], row["verdict"]) for row in table[~is_answered].to_dict("records")]
+    lines += ["", "## Where each claim stands, and how its verdict is decided", ""]
+    lines += [f"- {row['id']} ({row['paper']}, {row['where']}): {row['rule']}" for row in table.to_dict("records")]
     return "\n".join(lines) + "\n"
 
 
-def _cell(text: Any) -> str:
-    return " ".join(str(text).replace("|", "\\|").split())
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in cells) + " |"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 
 import numba
-import numpy as np
 import pandas as pd
 
 from bayestopics.base.processes import using_threads
@@ -55,9 +54,3 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         "tokens": corpus.token_count,
     }
     return Result(task, metrics, tables={"timing": pd.DataFrame(rows)}, volatile=watch.volatile())
-
-
-def seconds_a_sweep(record: Result) -> pd.DataFrame:
-    """Median over the rounds: a row a number of topics, a column a (sampler, threads)."""
-    table = record.tables["timing"]
-    return table.pivot_table(index="topics", columns=["sampler", "threads"], values="seconds", aggfunc=np.median)

@@ -1,48 +1,26 @@
-"""Figures and tables of the study `blocking`: chains side by side, autocorrelation times, seconds a sweep."""
+"""Figures of the study `blocking`: chains side by side, autocorrelation times, seconds a sweep."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
+from bayestopics.base.plotting import label_scale, plain_ticks
+from bayestopics.lda import SAMPLERS
+from bayestopics.runs.plots import looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.blocking.compute_chain import STATISTICS
-from bayestopics.studies.blocking.compute_times import seconds_a_sweep
+from bayestopics.studies.blocking.tables import seconds_a_sweep, trapped
+from bayestopics.studies.records import by
 
-COLOUR = dict(
-    zip(("single-site", "blocked-nested", "grouped", "sparse", "blocked-backward"), COLOURS, strict=False)
-)  # a sampler has one colour in all figures
+LOOK = looks(SAMPLERS)  # a sampler has one colour in all figures
 NAMES = {
     "log_joint": "log joint",
     "squared_shares": "sum of squared topic shares",
     "together": "pairs of tokens in one topic",
 }
-TRAPPED = 10.0  # standard deviations of the log joint within a chain
-
-
-def by(key: str, records: list[Result]) -> dict[str, list[Result]]:
-    """Records grouped by a parameter, in the order in which they come."""
-    groups: dict[str, list[Result]] = {}
-    for record in records:
-        groups.setdefault(record.task.params[key], []).append(record)
-    return groups
-
-
-def trapped(records: list[Result]) -> dict[str, bool]:
-    """Run name -> is it trapped? `records` are all chains of one corpus.
-
-    A chain is trapped if the mean log joint of its last tenth is below that of the best chain, of any sampler, by more
-    than TRAPPED times the standard deviation of the log joint within a chain's last tenth (the median of all chains).
-    """
-    best = max(record.metrics["log_joint"] for record in records)
-    spread = np.median([record.metrics["log_joint_spread"] for record in records])
-    return {record.task.name: best - record.metrics["log_joint"] > TRAPPED * spread for record in records}
 
 
 # -- chains side by side ---------------------------------------------------------------------------
@@ -56,7 +34,7 @@ def draw_mixing(records: list[Result], scale: str) -> Figure:
         caught = sum(stuck[record.task.name] for record in runs)
         label = f"{sampler}: {len(runs)} runs, {caught} trapped"
         for row, column in zip(axes, ("log_joint", "perplexity"), strict=True):
-            _lines(row, runs, column, COLOUR[sampler], label)
+            _lines(row, runs, column, LOOK[sampler]["color"], label)
     for row, column in zip(axes, ("log_joint", "perplexity"), strict=True):
         late = np.concatenate(
             [_values(record, column)[1][len(_values(record, column)[1]) // 10 :] for record in records]
@@ -105,8 +83,8 @@ def draw_autocorrelation(records: list[Result], scale: str) -> Figure:
         for place, (sampler, runs) in enumerate(samplers.items()):
             free = [record for record in runs if not stuck[record.task.name]]
             offset = 0.22 * (place - (len(samplers) - 1) / 2)
-            _dots(row[0], free, offset, COLOUR[sampler], sampler, np.ones(len(free)))
-            _dots(row[1], free, offset, COLOUR[sampler], sampler, [r.volatile["seconds_a_sweep"] for r in free])
+            _dots(row[0], free, offset, LOOK[sampler]["color"], sampler, np.ones(len(free)))
+            _dots(row[1], free, offset, LOOK[sampler]["color"], sampler, [r.volatile["seconds_a_sweep"] for r in free])
         row[0].set(title=f"{corpus}: autocorrelation time in sweeps", xscale="log")
         row[1].set(title="in seconds of sampling", xscale="log")
         for axis in row:
@@ -127,30 +105,6 @@ def _dots(axis: Axes, runs: list[Result], offset: float, colour: str, label: str
             axis.plot(np.median(times), y + offset, "|", color=colour, markersize=16, markeredgewidth=2.5)
 
 
-# -- tables ----------------------------------------------------------------------------------------
-
-
-def summary(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus and sampler: medians over the runs, with quartiles; autocorrelation times of untrapped runs."""
-    rows: list[dict[str, Any]] = []
-    for corpus, chains in by("corpus", records).items():
-        stuck = trapped(chains)
-        for sampler, runs in by("sampler", chains).items():
-            free = [record for record in runs if not stuck[record.task.name]]
-            params = runs[0].task.params
-            row: dict[str, Any] = {"corpus": corpus, "sampler": sampler, "topics": params["topics"]}
-            row |= {"sweeps": params["sweeps"], "runs": len(runs), "trapped": len(runs) - len(free)}
-            for name in ("log_joint", "perplexity"):
-                low, middle, high = np.quantile([record.metrics[name] for record in runs], [0.25, 0.5, 0.75])
-                row |= {name: middle, f"{name}_quartiles": f"{low:,.5g} to {high:,.5g}"}
-            row["seconds_a_sweep"] = float(np.median([record.volatile["seconds_a_sweep"] for record in runs]))
-            for name in STATISTICS:
-                times = [record.metrics[f"autocorrelation_{name}"] for record in free]
-                row[f"autocorrelation_{name}"] = float(np.median(times)) if times else None
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
 # -- seconds a sweep -------------------------------------------------------------------------------
 
 
@@ -161,7 +115,7 @@ def draw_times(records: list[Result], scale: str) -> Figure:
         seconds = seconds_a_sweep(record)
         for sampler, threads in seconds.columns:
             label = sampler if threads == 1 else f"{sampler}, {threads} threads"
-            style = {"color": COLOUR[sampler], "marker": "o", "markersize": 4, "label": label}
+            style = {"color": LOOK[sampler]["color"], "marker": "o", "markersize": 4, "label": label}
             style |= {"linestyle": "-" if threads == 1 else ":"}
             times = seconds[sampler, threads]
             upper.plot(times.index, times, **style)
@@ -180,10 +134,3 @@ def draw_times(records: list[Result], scale: str) -> Figure:
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.02, 1, 1))
     return figure
-
-
-def times_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus, number of topics, sampler and number of threads: median, least and largest seconds a sweep."""
-    tables = [record.tables["timing"].assign(corpus=record.task.corpus) for record in records]
-    groups = pd.concat(tables).groupby(["corpus", "topics", "sampler", "threads"], sort=False)["seconds"]
-    return groups.agg(["median", "min", "max"]).reset_index()

@@ -1,6 +1,65 @@
-"""Tables of the study `blocking`."""
+"""Tables of the study `blocking`, and how its figures and claims read its records."""
 
-from bayestopics.studies.blocking.figures import summary as summary_table
-from bayestopics.studies.blocking.figures import times_table
+from __future__ import annotations
 
-__all__ = ["summary_table", "times_table"]
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.runs.result import Result
+from bayestopics.studies.blocking.compute_chain import STATISTICS
+from bayestopics.studies.records import by
+
+TRAPPED = 10.0  # standard deviations of the log joint within a chain
+
+
+# -- reading -----------------------------------------------------------------------------------------
+
+
+def trapped(records: list[Result]) -> dict[str, bool]:
+    """Run name -> is it trapped? `records` are all chains of one corpus.
+
+    A chain is trapped if the mean log joint of its last tenth is below that of the best chain, of any sampler, by more
+    than TRAPPED times the standard deviation of the log joint within a chain's last tenth (the median of all chains).
+    """
+    best = max(record.metrics["log_joint"] for record in records)
+    spread = np.median([record.metrics["log_joint_spread"] for record in records])
+    return {record.task.name: best - record.metrics["log_joint"] > TRAPPED * spread for record in records}
+
+
+def seconds_a_sweep(record: Result) -> pd.DataFrame:
+    """Median over the rounds: a row a number of topics, a column a (sampler, threads)."""
+    table = record.tables["timing"]
+    return table.pivot_table(index="topics", columns=["sampler", "threads"], values="seconds", aggfunc=np.median)
+
+
+# -- tables ------------------------------------------------------------------------------------------
+
+
+def summary_table(records: list[Result]) -> pd.DataFrame:
+    """A row a corpus and sampler: medians over the runs, with quartiles; autocorrelation times of untrapped runs."""
+    rows: list[dict[str, Any]] = []
+    for corpus, chains in by("corpus", records).items():
+        stuck = trapped(chains)
+        for sampler, runs in by("sampler", chains).items():
+            free = [record for record in runs if not stuck[record.task.name]]
+            params = runs[0].task.params
+            row: dict[str, Any] = {"corpus": corpus, "sampler": sampler, "topics": params["topics"]}
+            row |= {"sweeps": params["sweeps"], "runs": len(runs), "trapped": len(runs) - len(free)}
+            for name in ("log_joint", "perplexity"):
+                low, middle, high = np.quantile([record.metrics[name] for record in runs], [0.25, 0.5, 0.75])
+                row |= {name: middle, f"{name}_quartiles": f"{low:,.5g} to {high:,.5g}"}
+            row["seconds_a_sweep"] = float(np.median([record.volatile["seconds_a_sweep"] for record in runs]))
+            for name in STATISTICS:
+                times = [record.metrics[f"autocorrelation_{name}"] for record in free]
+                row[f"autocorrelation_{name}"] = float(np.median(times)) if times else None
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def times_table(records: list[Result]) -> pd.DataFrame:
+    """A row a corpus, number of topics, sampler and number of threads: median, least and largest seconds a sweep."""
+    tables = [record.tables["timing"].assign(corpus=record.task.corpus) for record in records]
+    groups = pd.concat(tables).groupby(["corpus", "topics", "sampler", "threads"], sort=False)["seconds"]
+    return groups.agg(["median", "min", "max"]).reset_index()

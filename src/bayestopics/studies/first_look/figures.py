@@ -1,36 +1,24 @@
-"""Figures of the study `first_look`: traces, topics, and a summary table."""
+"""Figures of the study `first_look`: traces and topics."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from bayestopics.base.plotting import COLOURS, label_scale
 from bayestopics.runs.fit import convergence
 from bayestopics.runs.result import Result
+from bayestopics.studies.first_look.tables import second_halves
+from bayestopics.studies.records import by
 
 LARGEST = 6  # topics shown a corpus
 WORDS = 8  # words shown a topic
 
 
-def by_corpus(records: list[Result]) -> dict[str, list[Result]]:
-    groups: dict[str, list[Result]] = {}
-    for record in records:
-        groups.setdefault(record.task.corpus, []).append(record)
-    return groups
-
-
-def second_halves(records: list[Result]) -> np.ndarray:
-    """Log joint, chains x draws, of the second halves of the chains."""
-    return np.array([record.trace["log_joint"].to_numpy()[len(record.trace) // 2 :] for record in records])
-
-
 def draw_traces(records: list[Result], scale: str) -> Figure:
     """A row a corpus, a line a chain: log joint a token, all sweeps and second halves, and completion perplexity."""
-    groups = by_corpus(records)
+    groups = by("corpus", records)
     figure, axes = plt.subplots(len(groups), 3, figsize=(12.5, 0.6 + 2.4 * len(groups)), squeeze=False)
     for (whole, half, right), (corpus, chains) in zip(axes, groups.items(), strict=True):
         for number, record in enumerate(chains):
@@ -58,7 +46,7 @@ def draw_traces(records: list[Result], scale: str) -> Figure:
 
 def draw_topics(records: list[Result], scale: str) -> Figure:
     """The largest topics of the last sweep of each corpus's first chain, as bars labelled with their words."""
-    groups = by_corpus(records)
+    groups = by("corpus", records)
     rows = -(-len(groups) // 2)
     figure, axes = plt.subplots(rows, 2, figsize=(13, 0.5 + 2.6 * rows), squeeze=False)
     for axis, (corpus, chains) in zip(axes.flat, groups.items(), strict=False):
@@ -78,15 +66,3 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.02, 1, 1))
     return figure
-
-
-def summary(records: list[Result]) -> pd.DataFrame:
-    """A row a chain: metrics, R-hat over the corpus's chains, speed."""
-    rows = []
-    for corpus, chains in by_corpus(records).items():
-        rhat, _ = convergence(second_halves(chains))
-        for record in chains:
-            row = {"corpus": corpus, "run": record.task.name, "topics": record.task.params["topics"], **record.metrics}
-            row |= {"rhat": rhat, "tokens_per_second": record.volatile["tokens_per_second"]}
-            rows.append(row | {"warnings": "; ".join(record.warnings)})
-    return pd.DataFrame(rows)

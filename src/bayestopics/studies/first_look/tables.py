@@ -1,5 +1,27 @@
-"""Table of the study `first_look`."""
+"""Table of the study `first_look`, and how its figures read its records."""
 
-from bayestopics.studies.first_look.figures import summary as summary_table
+from __future__ import annotations
 
-__all__ = ["summary_table"]
+import numpy as np
+import pandas as pd
+
+from bayestopics.runs.fit import convergence
+from bayestopics.runs.result import Result
+from bayestopics.studies.records import by
+
+
+def second_halves(records: list[Result]) -> np.ndarray:
+    """Log joint, chains x draws, of the second halves of the chains."""
+    return np.array([record.trace["log_joint"].to_numpy()[len(record.trace) // 2 :] for record in records])
+
+
+def summary_table(records: list[Result]) -> pd.DataFrame:
+    """One row per chain: metrics, R-hat over the corpus's chains, speed."""
+    rows = []
+    for corpus, chains in by("corpus", records).items():
+        rhat, _ = convergence(second_halves(chains))
+        for record in chains:
+            row = {"corpus": corpus, "run": record.task.name, "topics": record.task.params["topics"], **record.metrics}
+            row |= {"rhat": rhat, "tokens_per_second": record.volatile["tokens_per_second"]}
+            rows.append(row | {"warnings": "; ".join(record.warnings)})
+    return pd.DataFrame(rows)

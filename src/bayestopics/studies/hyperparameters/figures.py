@@ -1,7 +1,4 @@
-"""Figures of the study `hyperparameters`: M-hat(h), posterior expectations along h, rivals, the iterative grid.
-
-Monte Carlo ellipses and regions of h itself have a look of their own everywhere.
-"""
+"""Figures of the study `hyperparameters`: M-hat(h), posterior expectations along h, rivals, the iterative grid."""
 
 from __future__ import annotations
 
@@ -12,28 +9,25 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
-from bayestopics.hyper.best import Ellipse
+from bayestopics.runs.plots import ELLIPSE, REGION, contours, outline, shades
 from bayestopics.runs.result import Result
 from bayestopics.studies.hyperparameters.tables import (
     OURS,
     best_of,
     between_seeds,
-    by_corpus,
     ellipse_of,
     grid_of,
     in_order,
-    of_kind,
     pairs,
     with_functionals,
 )
+from bayestopics.studies.records import MissingRecords, by, of_kind
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
-LEVELS = (-300.0, -100.0, -30.0, -10.0, -4.5, -3.0, -2.0, -1.0, -0.5, 0.0)  # nats; a chi-square of 2 at 95 % is at -3
 ERRORS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 MARGIN = 0.15  # around what is zoomed on
 FURTHEST = 10.0  # half-widths of the ellipse that a zoomed panel shows at most
@@ -41,8 +35,6 @@ STEPS = (1, 2, 4, 8, 12, 18)  # the paper's figure 2
 
 TRUTH: dict[str, Any] = {"marker": "*", "s": 150, "facecolor": ORANGE, "edgecolor": "white", "linewidth": 0.6}
 PAPER: dict[str, Any] = {"marker": "D", "s": 40, "facecolor": PINK, "edgecolor": "white", "linewidth": 0.6}
-ELLIPSE: dict[str, Any] = {"color": RED, "linewidth": 1.6}
-REGION: dict[str, Any] = {"color": BLACK, "linewidth": 1.2, "linestyle": "--"}
 CHAINS: dict[str, Any] = {"color": RED, "s": 9, "linewidths": 0}
 RIVALS: dict[str, dict[str, Any]] = {
     "variational-em": {"label": "variational EM", "marker": "+", "s": 45, "color": BLUE},
@@ -56,27 +48,9 @@ AVERAGED: dict[str, Any] = {"label": "Gibbs-EM, its last steps averaged", "marke
 # -- parts ---------------------------------------------------------------------------------------------
 
 
-def outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, Any]) -> None:
-    if ellipse is not None:
-        axis.plot(*ellipse.outline().T, label=label, **style)
-
-
 def _point(axis: Axes, h: Any, label: str, style: dict[str, Any]) -> None:
     if h is not None:
         axis.scatter(*h, label=label, zorder=5, **style)
-
-
-def _shades(count: int) -> list[Any]:
-    """From white to a grey that lines and marks stand out from."""
-    return list(plt.get_cmap("Greys")(np.linspace(0.0, 0.55, count)))
-
-
-def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarray, lowest: float) -> QuadContourSet:
-    """log M-hat, etas x alphas, 0 at the top; levels below `lowest`, which panels side by side share, are left out."""
-    first = max(0, int(np.searchsorted(LEVELS, lowest, side="right")) - 1)
-    levels = LEVELS[min(first, len(LEVELS) - 2) :]
-    axis.contour(alphas, etas, values, levels=levels, colors="#999999", linewidths=0.5, linestyles="solid")
-    return axis.contourf(alphas, etas, values, levels=levels, colors=_shades(len(levels)), extend="min")
 
 
 def _span(parts: list[np.ndarray], side: int) -> tuple[float, float]:
@@ -106,6 +80,8 @@ def _name(record: Result) -> str:
 def draw_surface(records: list[Result], scale: str) -> Figure:
     """One corpus: log M-hat around its top, the same zoomed on the Monte Carlo ellipse, and its relative error."""
     records = in_order(of_kind(records, "surface"))
+    if not records:
+        raise MissingRecords(["a surface"])
     first = records[0]
     params, surface = first.task.params, first.tables["surface"]
     ellipse, region = ellipse_of(first, "chains", "ellipse"), ellipse_of(first, "region")
@@ -136,7 +112,7 @@ def draw_surface(records: list[Result], scale: str) -> Figure:
 
 def _errors(figure: Figure, axis: Axes, surface: pd.DataFrame) -> None:
     alphas, etas, errors = grid_of(surface, "error")
-    shown = axis.contourf(alphas, etas, errors, levels=ERRORS, colors=_shades(len(ERRORS)), extend="max")
+    shown = axis.contourf(alphas, etas, errors, levels=ERRORS, colors=shades(len(ERRORS)), extend="max")
     bar = figure.colorbar(shown, ax=axis, label="standard error over M-hat(h)", pad=0.02)
     bar.ax.set_yticklabels([f"{level:.1%}" if level < 0.01 else f"{level:.0%}" for level in ERRORS])
     _h_axes(axis, "its relative Monte Carlo error (batch means)")
@@ -155,7 +131,9 @@ def _slices(table: pd.DataFrame, along: str, shares: tuple[float, ...]) -> dict[
 
 def draw_functionals(records: list[Result], scale: str) -> Figure:
     """I-hat over h with its globally valid band, a row a functional."""
-    record = with_functionals(records)[0]
+    if not (found := with_functionals(records)):
+        raise MissingRecords(["a chain with functionals"])
+    record = found[0]
     table = record.tables["functional"]
     names = list(table["name"].unique())
     figure, axes = plt.subplots(
@@ -181,7 +159,9 @@ def draw_functionals(records: list[Result], scale: str) -> Figure:
 
 def draw_hat_tilde(records: list[Result], scale: str) -> Figure:
     """I-hat and I-tilde of two chains along alpha, at two values of eta (those of figure 6); a row a functional."""
-    one, other = pairs(records)[0]
+    if not (found := pairs(records)):
+        raise MissingRecords(["two chains with functionals"])
+    one, other = found[0]
     apart = between_seeds(one, other)
     names = list(apart.index)
     size = (14, 0.8 + 3.1 * len(names))
@@ -255,8 +235,9 @@ def _whole_and_zoomed(whole: Axes, zoomed: Axes, surface: Result, ends: pd.DataF
 
 def draw_rivals(records: list[Result], scale: str) -> Figure:
     """All estimates of each corpus (upper panels), and the same near tempering's ellipse (lower panels)."""
-    surfaces, rivals = by_corpus(of_kind(records, "surface")), by_corpus(of_kind(records, "rivals"))
-    names = [name for name in surfaces if name in rivals]
+    surfaces, rivals = by("corpus", of_kind(records, "surface")), by("corpus", of_kind(records, "rivals"))
+    if not (names := [name for name in surfaces if name in rivals]):
+        raise MissingRecords(["a corpus with tempering and its rivals"])
     names.sort(key=lambda name: [int(digits) for digits in re.findall(r"\d+", name)])  # by T, then by D
     columns = min(3, len(names))
     rows = -(-len(names) // columns)
@@ -286,6 +267,8 @@ def draw_rivals(records: list[Result], scale: str) -> Figure:
 def draw_grid(records: list[Result], scale: str) -> Figure:
     """Documents and grids of the iterative scheme by step, and M-hat at some of them."""
     records = sorted(of_kind(records, "step"), key=lambda record: record.task.params["number"])
+    if not records:
+        raise MissingRecords(["a step of the iterative grid"])
     last = records[-1]
     steps, params = last.tables["steps"].sort_values("number"), last.task.params
     first = int(steps["number"].iloc[0])

@@ -12,6 +12,7 @@ from scipy.stats import beta
 
 from bayestopics.hyper.best import Ellipse
 from bayestopics.runs.result import Result
+from bayestopics.studies.records import of_kind
 
 OURS = "single-site"  # tempering on z alone
 TEMPERING = "tempering"
@@ -48,17 +49,6 @@ SCORES = {
 
 
 # -- reading -------------------------------------------------------------------------------------------
-
-
-def of_kind(records: Iterable[Result], kind: str) -> list[Result]:
-    return [record for record in records if record.task.params["kind"] == kind]
-
-
-def by_corpus(records: Iterable[Result]) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
-    for record in records:
-        found.setdefault(str(record.task.params["corpus"]), []).append(record)
-    return found
 
 
 def in_order(records: Iterable[Result]) -> list[Result]:
@@ -112,7 +102,7 @@ def _but_seed(record: Result) -> dict[str, Any]:
 
 
 def between_seeds(one: Result, other: Result) -> pd.DataFrame:
-    """hat and tilde: root mean square differences over h between two chains, a row a functional."""
+    """hat and tilde: root mean square differences over h between two chains, one row per functional."""
     parts = []
     for record in (one, other):
         table = record.tables["functional"].round({"alpha": 9, "eta": 9})
@@ -125,7 +115,7 @@ def between_seeds(one: Result, other: Result) -> pd.DataFrame:
 
 
 def estimates_table(records: list[Result]) -> pd.DataFrame:
-    """A row a tempered chain: `error` is Monte Carlo error, `deviation` that of h itself."""
+    """One row per tempered chain: `error` is Monte Carlo error, `deviation` that of h itself."""
     rows = []
     for record in of_kind(records, "surface"):
         params, metrics = record.task.params, record.metrics
@@ -151,7 +141,7 @@ def score_ratios(record: Result) -> pd.DataFrame:
 
 
 def scores_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus: S(h) / S(tempering) of each choice, the error of its log, and the paper's ratio."""
+    """One row per corpus: S(h) / S(tempering) of each choice, the error of its log, and the paper's ratio."""
     rows = []
     for record in of_kind(records, "score"):
         corpus, table = record.task.params["corpus"], score_ratios(record)
@@ -168,7 +158,7 @@ def scores_table(records: list[Result]) -> pd.DataFrame:
 
 
 def times_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus and T: CPU seconds of each method, medians over the starts; beside them the paper's minutes.
+    """One row per corpus and T: CPU seconds of each method, medians over the starts; beside them the paper's minutes.
 
     Ours of tempering are of everything: placing the grid, tuning, and all chains of the last run.
     """
@@ -192,7 +182,7 @@ def times_table(records: list[Result]) -> pd.DataFrame:
 
 
 def coverage_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus and kind of ellipse: how many of them cover the best h, with an exact 95 % interval."""
+    """One row per corpus and kind of ellipse: how many of them cover the best h, with an exact 95 % interval."""
     rows = []
     for record in of_kind(records, "coverage"):
         params, metrics = record.task.params, record.metrics

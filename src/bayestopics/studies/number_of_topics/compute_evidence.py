@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numba
-import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
@@ -50,10 +49,3 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
 def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:
     """From a row a T and repeat: a list a T, of its repeats."""
     return table.set_index(["topics", "repeat"]).squeeze(axis=1).unstack().loc[topics].to_numpy().tolist()
-
-
-def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
-    """The normalised direct estimator [Chen & Doss 4.11], uniform prior: a row a repeat, a column a T."""
-    logs = estimates.pivot(index="repeat", columns="topics", values="log_estimate")
-    weights = np.exp(logs.sub(logs.max(axis=1), axis=0))
-    return weights.div(weights.sum(axis=1), axis=0)

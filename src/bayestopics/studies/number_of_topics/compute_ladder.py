@@ -6,7 +6,6 @@ gives log m(T) from above, annealing forward from below. Each corpus is new, bec
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
@@ -79,29 +78,3 @@ def _estimate(
         return reference.estimate_backward(corpus, topics, prior, truth, steps, rng)
     ladder = annealing.ladder_from(*annealing.pilot(corpus, topics, prior, rng), steps)
     return annealing.anneal_backward(from_assignments(corpus, topics, prior, truth), ladder, rng)
-
-
-def spread(log_estimates: pd.Series) -> float:
-    """Their standard deviation; infinite if one came to nothing."""
-    return float(log_estimates.std()) if np.isfinite(log_estimates).all() else math.inf
-
-
-def scatter(record: Result) -> pd.DataFrame:
-    """A row a path and number of steps: standard deviation of log-estimates of one corpus, seconds, and the gap between
-    the bounds."""
-    table = record.tables["estimates"].merge(record.tables["timing"])
-    rows = []
-    for (path, steps), part in table.groupby(["path", "steps"], sort=False):
-        forward = part[part["direction"] == "forward"]
-        ends = part.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
-        deviations = forward.groupby("corpus")["log_estimate"].agg(spread)
-        row = {
-            "law": record.task.corpus,
-            "tokens": record.task.params["law"]["documents"] * record.task.params["law"]["length"],
-        }
-        row |= {"path": path, "steps": steps, "scatter": float(np.sqrt((deviations**2).mean()))}
-        row |= {"seconds": float(forward["seconds"].mean())}
-        if "backward" in ends:
-            row["gap"] = float((ends["backward"] - ends["forward"]).mean())
-        rows.append(row)
-    return pd.DataFrame(rows)

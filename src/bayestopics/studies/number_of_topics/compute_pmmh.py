@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
@@ -69,14 +68,3 @@ def walk(
         arrays={"fresh_log_estimates": found.fresh_log_estimates},
         volatile=watch.volatile(**found.volatile),
     )
-
-
-def running_mean(trace: pd.DataFrame) -> np.ndarray:
-    """Of T, over all steps so far."""
-    return trace["topics"].expanding().mean().to_numpy()
-
-
-def first_step(trace: pd.DataFrame, topics: float, within: float = 0.0) -> int | None:
-    """The first step at which T is at `topics`, or as near as `within`; None if it never is."""
-    there = np.abs(trace["topics"].to_numpy() - topics) <= within
-    return int(np.argmax(there)) + 1 if there.any() else None

@@ -1,4 +1,4 @@
-"""Figures and tables of the study `number_of_topics`: PMMH chains, log m(T) by every method, leave-one-out scores."""
+"""Figures of the study `number_of_topics`: PMMH chains, log m(T) by every method, leave-one-out scores."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from scipy.special import gammaln
-from scipy.stats import kendalltau
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
+from bayestopics.evidence.compute import METHODS, PATHS
 from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.predict.leave_one_out import TOO_LOW
+from bayestopics.runs.plots import looks
 from bayestopics.runs.result import Result
-from bayestopics.studies.number_of_topics.compute_ladder import scatter, spread
-from bayestopics.studies.number_of_topics.compute_pmmh import running_mean
-from bayestopics.studies.number_of_topics.times import hours
+from bayestopics.studies.number_of_topics.ladders import scatter
+from bayestopics.studies.number_of_topics.tables import YARDSTICK, evidence_of, method_of, running_mean
 
-YARDSTICK = "reference"
-LIKELIEST = 5  # numbers of topics that a table shows
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
     "ais": "annealing from the prior",
@@ -34,15 +31,7 @@ NAMES = {
     "harmonic-z": "harmonic mean, z",
     "harmonic-psi": "harmonic mean, psi (its error is unknown)",
 }
-LOOK = {
-    name: {"color": colour, "marker": marker}
-    for name, colour, marker in zip(NAMES, (COLOURS[6], *COLOURS[:6], "#888888"), "osD^v<>p", strict=True)
-}
-
-
-def method_of(record: Result) -> str:
-    params = record.task.params
-    return str(params["path"] if params["method"] == "annealing" else params["method"])
+LOOK = looks((*PATHS, *(method for method in METHODS if method != "annealing")))  # annealing goes along the paths
 
 
 def _mark(axis: Axes, record: Result, vertical: bool) -> None:
@@ -115,31 +104,7 @@ def disagreement(records: list[Result]) -> str:
     return f"where a chain ends depends on where it starts (total variation {largest:.2f})"
 
 
-def walks_table(records: list[Result]) -> pd.DataFrame:
-    """A row a chain; `posterior` has the likeliest T and their probabilities, as the paper's table 2."""
-    rows = []
-    for record in records:
-        params, metrics = record.task.params, record.metrics
-        keys = ("corpus", "sampler", "start", "inner", "iterations")
-        likeliest = ""
-        if "posterior" in record.tables:
-            shares = record.tables["posterior"].nlargest(LIKELIEST, "probability")
-            likeliest = ", ".join(f"{t:.0f}: {p:.2%}" for t, p in shares.to_numpy())
-        told = {"posterior": likeliest, "warnings": "; ".join(record.warnings)}
-        rows.append({key: params[key] for key in keys} | metrics | told)
-    return pd.DataFrame(rows)
-
-
-def times_table(records: list[Result]) -> pd.DataFrame:
-    return hours(records)
-
-
 # -- evidence ----------------------------------------------------------------------------------------
-
-
-def evidence_of(record: Result) -> pd.DataFrame:
-    """log_evidence and standard_error by T."""
-    return record.tables["evidence"].set_index("topics").sort_index()
 
 
 def draw_evidence(records: list[Result], scale: str) -> Figure:
@@ -176,97 +141,12 @@ def draw_evidence(records: list[Result], scale: str) -> Figure:
 def _draw_methods(axis: Axes, tables: dict[str, pd.DataFrame]) -> None:
     for method, table in tables.items():
         style: dict[str, Any] = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
-        axis.errorbar(table.index, table["log_evidence"], table["standard_error"], label=NAMES[method], **style)
-
-
-def evidence_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus and method: its best T, how it orders T beside the yardstick, how far off it is, its seconds."""
-    yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
-    rows = []
-    for record in records:
-        table, estimates = evidence_of(record), record.tables["estimates"]
-        row: dict[str, Any] = {
-            "corpus": record.task.corpus,
-            "method": method_of(record),
-            "sweeps": record.task.params["sweeps"],
-            "repeats": record.task.params["repeats"],
-            "best_topics": int(table["log_evidence"].idxmax()),
-            "scatter": float(estimates.groupby("topics")["log_estimate"].agg(spread).median()),
-            "seconds_an_estimate": record.volatile["sampling_seconds"] / len(estimates),
-        }
-        if record.task.corpus in yardsticks:
-            both = pd.concat(
-                [yardsticks[record.task.corpus]["log_evidence"], table["log_evidence"]], axis=1, join="inner"
-            )
-            yardstick, here = both.iloc[:, 0], both.iloc[:, 1]
-        if record.task.corpus in yardsticks and len(both):
-            row["best_topics_of_yardstick"] = int(yardstick.idxmax())
-            row["rank_correlation"] = float(kendalltau(yardstick, here).statistic)
-            row["median_difference"] = float((here - yardstick).median())
-        rows.append(row | {"warnings": len(record.warnings)})
-    return pd.DataFrame(rows)
-
-
-def constants(record: Result, topics: np.ndarray) -> dict[str, np.ndarray]:
-    """The factors of p(w, z | T) that depend on T and not on z, as logs."""
-    params, size = record.task.params, record.tables["size"].iloc[0]
-    alpha, eta, documents, terms = params["alpha"], params["eta"], float(size["documents"]), float(size["terms"])
-    return {
-        "G(T alpha)^D": documents * gammaln(topics * alpha),
-        "G(alpha)^-TD": -documents * topics * gammaln(alpha),
-        "G(V eta)^T": topics * gammaln(terms * eta),
-        "G(eta)^-VT": -terms * topics * gammaln(eta),
-    }
-
-
-def constants_table(records: list[Result]) -> pd.DataFrame:
-    """A row a set of constants that is left out: the best T of each corpus by the yardstick."""
-    columns: dict[str, dict[str, int]] = {}
-    expected: dict[str, Any] = {"left out": "(the paper, or the truth)"}
-    for record in records:
-        if method_of(record) != YARDSTICK:
-            continue
-        values = evidence_of(record)["log_evidence"]
-        parts = constants(record, values.index.to_numpy())
-        for size in range(len(parts) + 1):
-            for names in combinations(parts, size):
-                rest = values - sum(parts[name] for name in names)
-                row = columns.setdefault(", ".join(names) or "nothing", {})
-                row[record.task.corpus] = int(rest.idxmax())
-        expected[record.task.corpus] = record.task.params.get("expected_topics")
-    return pd.DataFrame([expected, *({"left out": names, **row} for names, row in columns.items())])
+        axis.errorbar(
+            table.index, table["log_evidence"], table["standard_error"], label=NAMES.get(method, method), **style
+        )
 
 
 # -- the yardstick -------------------------------------------------------------------------------------
-
-
-def ladders_table(records: list[Result]) -> pd.DataFrame:
-    return pd.concat([scatter(record) for record in records], ignore_index=True) if records else pd.DataFrame()
-
-
-def lengths_table(records: list[Result]) -> pd.DataFrame:
-    """A row a law and path: steps and seconds of an estimate that scatters by 1 nat, which is its standard error.
-
-    Between two lengths that were run it is interpolated, in logs ("measured"). Where the longest still scatters by
-    more, scatter is taken to fall as 1 / sqrt(steps) from there ("extrapolated"); where the shortest scatters by less,
-    that is enough ("at most").
-    """
-    rows = []
-    for (law, path), part in ladders_table(records).groupby(["law", "path"], sort=False) if records else ():
-        part = part.sort_values("steps")
-        sizes, scatters = np.log(part[["steps", "seconds"]]).to_numpy(), np.log(part["scatter"].clip(1e-9)).to_numpy()
-        above = np.flatnonzero(scatters > 0)
-        if not len(above):
-            how, at = "at most", sizes[0]
-        elif (last := int(above[-1])) == len(part) - 1:
-            how, at = "extrapolated", sizes[last] + 2 * scatters[last]
-        else:
-            first, second = scatters[last : last + 2]
-            share = first / (first - second) if np.isfinite(first) else 1.0
-            how, at = "measured", sizes[last] + share * (sizes[last + 1] - sizes[last])
-        keys = {"law": law, "tokens": part["tokens"].iloc[0], "path": path}
-        rows.append(keys | {"steps": float(np.exp(at[0])), "seconds": float(np.exp(at[1])), "how": how})
-    return pd.DataFrame(rows)
 
 
 def draw_ladders(records: list[Result], scale: str) -> Figure:
@@ -276,7 +156,9 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
     for axis, record in zip(axes[0], records, strict=True):
         table = scatter(record)
         for path, part in table.groupby("path", sort=False):
-            axis.plot(part["seconds"], part["scatter"], label=NAMES[str(path)], markersize=5, **LOOK[str(path)])
+            axis.plot(
+                part["seconds"], part["scatter"], label=NAMES.get(str(path), str(path)), markersize=5, **LOOK[str(path)]
+            )
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.task.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
         axis.set(xlabel="CPU seconds an estimate", ylabel="scatter of log-estimates (nats)")

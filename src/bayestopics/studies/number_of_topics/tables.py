@@ -1,12 +1,132 @@
-"""Tables of the study `number_of_topics`."""
+"""Tables of the study `number_of_topics`, and how its figures and claims read its records."""
 
-from bayestopics.studies.number_of_topics.figures import (
-    constants_table,
-    evidence_table,
-    ladders_table,
-    lengths_table,
-    times_table,
-    walks_table,
-)
+from __future__ import annotations
 
-__all__ = ["constants_table", "evidence_table", "ladders_table", "lengths_table", "times_table", "walks_table"]
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau
+
+from bayestopics.runs.result import Result
+from bayestopics.studies.number_of_topics.constants import constants
+from bayestopics.studies.number_of_topics.ladders import one_nat, scatter, spread
+from bayestopics.studies.number_of_topics.times import hours
+
+YARDSTICK = "reference"
+LIKELIEST = 5  # numbers of topics that a table shows
+
+
+# -- reading ------------------------------------------------------------------------------------------
+
+
+def method_of(record: Result) -> str:
+    params = record.task.params
+    return str(params["path"] if params["method"] == "annealing" else params["method"])
+
+
+def evidence_of(record: Result) -> pd.DataFrame:
+    """log_evidence and standard_error by T."""
+    return record.tables["evidence"].set_index("topics").sort_index()
+
+
+def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
+    """The normalised direct estimator [Chen & Doss 4.11], uniform prior: one row per repeat, one column per T."""
+    logs = estimates.pivot(index="repeat", columns="topics", values="log_estimate")
+    weights = np.exp(logs.sub(logs.max(axis=1), axis=0))
+    return weights.div(weights.sum(axis=1), axis=0)
+
+
+def running_mean(trace: pd.DataFrame) -> np.ndarray:
+    """Of T, over all steps so far."""
+    return trace["topics"].expanding().mean().to_numpy()
+
+
+def first_step(trace: pd.DataFrame, topics: int) -> int | None:
+    """The first step at which T is at `topics`; None if it never is."""
+    there = trace["topics"].to_numpy() == topics
+    return int(np.argmax(there)) + 1 if there.any() else None
+
+
+# -- tables -------------------------------------------------------------------------------------------
+
+
+def walks_table(records: list[Result]) -> pd.DataFrame:
+    """One row per chain; `posterior` has the likeliest T and their probabilities, as the paper's table 2."""
+    rows = []
+    for record in records:
+        params, metrics = record.task.params, record.metrics
+        keys = ("corpus", "sampler", "start", "inner", "iterations")
+        likeliest = ""
+        if "posterior" in record.tables:
+            shares = record.tables["posterior"].nlargest(LIKELIEST, "probability")
+            likeliest = ", ".join(f"{t:.0f}: {p:.2%}" for t, p in shares.to_numpy())
+        told = {"posterior": likeliest, "warnings": "; ".join(record.warnings)}
+        rows.append({key: params[key] for key in keys} | metrics | told)
+    return pd.DataFrame(rows)
+
+
+def evidence_table(records: list[Result]) -> pd.DataFrame:
+    """One row per corpus and method: its best T, and how it orders T and how far off it is beside the yardstick."""
+    yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
+    rows = []
+    for record in records:
+        table, estimates = evidence_of(record), record.tables["estimates"]
+        row: dict[str, Any] = {
+            "corpus": record.task.corpus,
+            "method": method_of(record),
+            "sweeps": record.task.params["sweeps"],
+            "repeats": record.task.params["repeats"],
+            "best_topics": int(table["log_evidence"].idxmax()),
+            "scatter": float(estimates.groupby("topics")["log_estimate"].agg(spread).median()),
+            "seconds_an_estimate": record.volatile["sampling_seconds"] / len(estimates),
+        }
+        if record.task.corpus in yardsticks:
+            both = pd.concat(
+                [yardsticks[record.task.corpus]["log_evidence"], table["log_evidence"]], axis=1, join="inner"
+            )
+            yardstick, here = both.iloc[:, 0], both.iloc[:, 1]
+        if record.task.corpus in yardsticks and len(both):
+            row["best_topics_of_yardstick"] = int(yardstick.idxmax())
+            row["rank_correlation"] = float(kendalltau(yardstick, here).statistic)
+            row["median_difference"] = float((here - yardstick).median())
+        rows.append(row | {"warnings": len(record.warnings)})
+    return pd.DataFrame(rows)
+
+
+def constants_table(records: list[Result]) -> pd.DataFrame:
+    """One row per set of constants that is left out: the best T of each corpus by the yardstick."""
+    columns: dict[str, dict[str, int]] = {}
+    expected: dict[str, Any] = {"left out": "(the paper, or the truth)"}
+    for record in records:
+        if method_of(record) != YARDSTICK:
+            continue
+        values = evidence_of(record)["log_evidence"]
+        parts = constants(record, values.index.to_numpy())
+        for size in range(len(parts) + 1):
+            for names in combinations(parts, size):
+                rest = values - sum(parts[name] for name in names)
+                row = columns.setdefault(", ".join(names) or "nothing", {})
+                row[record.task.corpus] = int(rest.idxmax())
+        expected[record.task.corpus] = record.task.params.get("expected_topics")
+    return pd.DataFrame([expected, *({"left out": names, **row} for names, row in columns.items())])
+
+
+def ladders_table(records: list[Result]) -> pd.DataFrame:
+    return pd.concat([scatter(record) for record in records], ignore_index=True) if records else pd.DataFrame()
+
+
+def lengths_table(records: list[Result]) -> pd.DataFrame:
+    """One row per law and path: steps and seconds of an estimate that scatters by 1 nat."""
+    rows = []
+    for (law, path), part in ladders_table(records).groupby(["law", "path"], sort=False) if records else ():
+        steps, seconds, how = one_nat(part)
+        keys = {"law": law, "tokens": part["tokens"].iloc[0], "path": path}
+        rows.append(keys | {"steps": steps, "seconds": seconds, "how": how})
+    return pd.DataFrame(rows)
+
+
+def times_table(records: list[Result]) -> pd.DataFrame:
+    """One row per piece of the paper's work: hours of one core, ours and the paper's."""
+    return hours(records)

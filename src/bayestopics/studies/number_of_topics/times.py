@@ -30,7 +30,7 @@ STANDS_FOR = {"lda-20-short": ("lda-20", 10.0)}  # the paper's corpus has so man
 
 
 def hours(records: Iterable[Result]) -> pd.DataFrame:
-    """A row a piece of work of the paper that one of our records tells of."""
+    """One row per piece of work of the paper that one of our records tells of."""
     rows: list[dict[str, Any]] = []
     for record in records:
         kind = record.task.params["kind"]

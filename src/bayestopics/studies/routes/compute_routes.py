@@ -22,10 +22,10 @@ from bayestopics.evidence.pmmh import pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.nonparametric.compute import LARGE, HdpSettings, learn, sample
+from bayestopics.predict.by_topics import documents_table, scores_by_topics, warnings_of
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.number_of_topics import compute_score as topics_score
 
 ESTIMATES = {
     "annealed evidence": "posterior of T: LDA with this alpha, eta",
@@ -149,13 +149,22 @@ def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
 
 def by_score(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
     """`weight` is the mean over documents of log L(d) less that of the best T, `error` that of the mean difference."""
-    work = {"alpha": task.params["alpha"], "eta": task.params["eta"], "sampler": "single-site", **task.params["score"]}
-    found = topics_score.compute(replace(task, params=work), corpus, checkpoint)
-    by_topics = found.tables["documents"].pivot(index="document", columns="topics", values="log_likelihood")
+    work = {"sampler": "single-site", **task.params["score"]}
+    prior = Prior(task.params["alpha"], task.params["eta"])
+    made = scores_by_topics(
+        corpus,
+        work["topics"],
+        prior,
+        work,
+        seed=seed_from(task.generator()),
+        checkpoint=checkpoint,
+        description=task.name,
+    )
+    by_topics = documents_table(made).pivot(index="document", columns="topics", values="log_likelihood")
     lead = by_topics.sub(by_topics[by_topics.mean().idxmax()], axis=0)
     errors = lead.std(ddof=1) / np.sqrt(len(lead))
     rows = [{"topics": int(t), "weight": float(lead[t].mean()), "error": float(errors[t])} for t in lead]
-    return Found(rows, found.warnings)
+    return Found(rows, warnings_of(made))
 
 
 def _hdp(method: str, number: int) -> Callable[[Task, Corpus, Any], Found]:

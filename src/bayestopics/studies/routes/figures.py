@@ -1,4 +1,4 @@
-"""Figure and table of the study `routes`: the number of topics of every corpus by every route."""
+"""Figure of the study `routes`: the number of topics of every corpus by every route."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -21,7 +20,7 @@ PLACE = {route: len(ESTIMATES) - number for number, route in enumerate(ESTIMATES
 
 
 def draw_routes(records: list[Result], scale: str) -> Figure:
-    """A panel a corpus, a line a route: its number and interval; hollow, the topics with 1 % of the tokens or more."""
+    """One panel per corpus, one line per route: its number and interval; hollow, the large topics."""
     figure, axes = plt.subplots(
         1, len(records), figsize=(5.2 + 2.9 * len(records), 5.4), squeeze=False, sharey=True, layout="constrained"
     )
@@ -89,20 +88,3 @@ def _panel(axis: Axes, record: Result) -> None:
     low, high = axis.get_xlim()
     axis.set_xlim(min(low, 0.9 * answers["low"].min()), max(high, 1.15 * answers["high"].max()))
     plain_ticks(axis.xaxis)
-
-
-def routes_table(records: list[Result]) -> pd.DataFrame:
-    rows = []
-    for record in records:
-        for row in record.tables["answers"].to_dict("records"):
-            remark = []
-            if row["at_the_edge"]:
-                remark.append("best at an end of the range that was tried")
-            if row["apart"]:
-                remark.append("chains from different starts do not agree")
-            numbers = {key: row[key] for key in ("topics", "low", "high", "large_topics")}
-            keys = {"corpus": record.task.params["corpus"], "true_topics": record.metrics["true_topics"]}
-            rows.append(
-                keys | {"route": row["route"], **numbers, "what_it_is": row["estimates"], "remark": "; ".join(remark)}
-            )
-    return pd.DataFrame(rows)

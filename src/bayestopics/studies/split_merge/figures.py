@@ -13,6 +13,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
+from bayestopics.runs.plots import looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.split_merge.tables import (
     GIBBS,
@@ -21,16 +22,15 @@ from bayestopics.studies.split_merge.tables import (
     blocks_of,
     chains_of,
     first_sweeps,
+    in_order,
     moves_of,
-    of_kind,
     perplexities,
     posterior,
     setting,
     true_topics,
 )
 
-COLOUR = dict(zip(LABELS, (COLOURS[6], COLOURS[0], COLOURS[2], COLOURS[1]), strict=True))
-MARKERS = dict(zip(LABELS, "osD^", strict=True))
+LOOK = looks(LABELS)
 WIDTH = 0.2  # of a bar: four samplers beside each other
 BINS = 12  # of sweeps, in which acceptance is counted: the first have a move a chain and sweep
 EXACT = "#888888"
@@ -40,7 +40,7 @@ CONFUSED = (GIBBS, "exact", "paper")
 
 def draw_data(records: list[Result], scale: str) -> Figure:
     """One corpus: the true topics, and the words of its groups [figure 2]."""
-    record = of_kind(records, "synthetic")[0]
+    record = in_order(records, "synthetic")[0]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     groups = record.arrays["groups"] / np.maximum(record.arrays["groups"].sum(axis=1, keepdims=True), 1)
     for axis, rows, name in ((left, record.arrays["topics"], "topic"), (right, groups, "group")):
@@ -63,8 +63,8 @@ def _heat(axis: Axes, values: np.ndarray, largest: float | None = None) -> AxesI
 
 
 def draw_topics(records: list[Result], scale: str) -> Figure:
-    """A row a setting: the posterior of K by the second half of the chains, and K over the sweeps [figure 3]."""
-    records = of_kind(records, "synthetic")
+    """One row per setting: the posterior of K by the second half of the chains, and K over the sweeps [figure 3]."""
+    records = in_order(records, "synthetic")
     figure, axes = plt.subplots(
         len(records), 2, figsize=(12, 2.9 * len(records) + 0.6), squeeze=False, layout="constrained"
     )
@@ -73,7 +73,7 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
         names = [name for name in LABELS if name in shares.index]
         for number, sampler in enumerate(names):
             place = shares.columns + WIDTH * (number - (len(names) - 1) / 2)
-            left.bar(place, shares.loc[sampler], WIDTH, color=COLOUR[sampler], label=LABELS[sampler])
+            left.bar(place, shares.loc[sampler], WIDTH, color=LOOK[sampler]["color"], label=LABELS[sampler])
             chains = chains_of(record, sampler)
             _band(right, chains.groupby("sweep")["topics"], sampler)
         left.axvline(truth, color="#888888", linestyle=":", label="topics that generated the corpus")
@@ -91,13 +91,13 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
 
 def _band(axis: Axes, by_time: pd.api.typing.SeriesGroupBy, sampler: str) -> None:
     middle, low, high = by_time.mean(), by_time.min(), by_time.max()
-    axis.plot(middle.index, middle, color=COLOUR[sampler], linewidth=1.4, label=LABELS[sampler])
-    axis.fill_between(middle.index, low, high, color=COLOUR[sampler], alpha=0.12, linewidth=0)
+    axis.plot(middle.index, middle, color=LOOK[sampler]["color"], linewidth=1.4, label=LABELS[sampler])
+    axis.fill_between(middle.index, low, high, color=LOOK[sampler]["color"], alpha=0.12, linewidth=0)
 
 
 def draw_acceptance(records: list[Result], scale: str) -> Figure:
-    """A panel a setting: the share of moves that are accepted, over the sweeps [figure 3a]."""
-    records = of_kind(records, "synthetic")
+    """One panel per setting: the share of moves that are accepted, over the sweeps [figure 3a]."""
+    records = in_order(records, "synthetic")
     figure, axes = _panels(len(records))
     for axis, record in zip(axes, records, strict=False):
         last = record.task.params["sweeps"]
@@ -110,11 +110,11 @@ def draw_acceptance(records: list[Result], scale: str) -> Figure:
             share = np.bincount(number, weights=accepted, minlength=len(edges) - 1) / count
             error = np.sqrt(np.maximum(share * (1 - share), 0.25 / count) / count)  # not 0 where none was accepted
             centre = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
-            style: dict[str, Any] = {"color": COLOUR[sampler], "marker": MARKERS[sampler], "markersize": 3.5}
+            style: dict[str, Any] = {**LOOK[sampler], "markersize": 3.5}
             axis.errorbar(centre, share, error, linewidth=1, elinewidth=0.7, label=LABELS[sampler], **style)
             first = first_sweeps(record).loc[sampler].median()
             if np.isfinite(first):
-                axis.axvline(first, color=COLOUR[sampler], linestyle=":", linewidth=1)
+                axis.axvline(first, color=LOOK[sampler]["color"], linestyle=":", linewidth=1)
         axis.set(title=setting(record), xlabel="sweep", ylabel="share accepted", xscale="log")
         axis.set_ylim(0.0, 1.02)
         plain_ticks(axis.xaxis)
@@ -137,8 +137,8 @@ def _panels(count: int, columns: int = 3) -> tuple[Figure, list[Axes]]:
 
 
 def draw_confusion(records: list[Result], scale: str) -> Figure:
-    """A row a setting: tokens by true and found topic after the last sweep of the first chains [figure 4]."""
-    records = of_kind(records, "synthetic")
+    """One row per setting: tokens by true and found topic after the last sweep of the first chains [figure 4]."""
+    records = in_order(records, "synthetic")
     figure, axes = plt.subplots(
         len(records), len(CONFUSED), figsize=(13, 3.5 * len(records)), squeeze=False, layout="constrained"
     )
@@ -159,15 +159,15 @@ def draw_confusion(records: list[Result], scale: str) -> Figure:
 
 
 def draw_perplexity(records: list[Result], scale: str) -> Figure:
-    """A column a setting of one corpus: perplexity against seconds, and its ratio to Gibbs's at equal seconds [5]."""
-    records = of_kind(records, "perplexity")
+    """One column per setting of one corpus: perplexity against seconds, and its ratio to that of Gibbs [5]."""
+    records = in_order(records, "perplexity")
     figure, axes = plt.subplots(
         2, len(records), figsize=(max(4.6 * len(records), 9.5), 6.6), squeeze=False, layout="constrained"
     )
     for (upper, lower), record in zip(axes.T, records, strict=True):
         table, equal = perplexities(record), at_equal_seconds(record)
         for sampler in [name for name in LABELS if name in set(table["sampler"])]:
-            style = {"color": COLOUR[sampler], "linewidth": 1.1, "marker": MARKERS[sampler], "markersize": 2.5}
+            style = {**LOOK[sampler], "linewidth": 1.1, "markersize": 2.5}
             for seed, chain in table[table["sampler"] == sampler].groupby("seed"):
                 label = LABELS[sampler] if seed == 0 else None
                 upper.plot(chain["seconds"], np.exp(chain["log_perplexity"]), label=label, **style)
@@ -175,7 +175,7 @@ def draw_perplexity(records: list[Result], scale: str) -> Figure:
         for sampler in [name for name in LABELS if name in wide and name != GIBBS]:
             ratio = np.exp(wide[sampler] - wide[GIBBS]).groupby("share")
             _band(lower, ratio, sampler)
-        lower.axhline(1.0, color=COLOUR[GIBBS], linewidth=0.8)
+        lower.axhline(1.0, color=LOOK[GIBBS]["color"], linewidth=0.8)
         upper.set(title=setting(record), xlabel="CPU seconds of sweeps and moves", ylabel="held-out perplexity")
         end = equal[equal["share"] == 1]["seconds"].mean()
         lower.set(xlabel=f"share of the common time ({end:.3g} s)", ylabel="perplexity over that of Gibbs")
@@ -189,8 +189,8 @@ def draw_perplexity(records: list[Result], scale: str) -> Figure:
 
 
 def draw_blocks(records: list[Result], scale: str) -> Figure:
-    """A row a corpus: the log joint over sweeps and over seconds, and autocorrelation times in both."""
-    records = of_kind(records, "blocks")
+    """One row per corpus: the log joint over sweeps and over seconds, and autocorrelation times in both."""
+    records = in_order(records, "blocks")
     figure, axes = plt.subplots(
         len(records), 4, figsize=(15, 3.2 * len(records) + 0.6), squeeze=False, layout="constrained"
     )
@@ -223,7 +223,7 @@ def draw_blocks(records: list[Result], scale: str) -> Figure:
 
 
 def draw_law(records: list[Result], scale: str) -> Figure:
-    """A panel a case: p(K) by enumeration, and the share of the sweeps with K of every sampler."""
+    """One panel per case: p(K) by enumeration, and the share of the sweeps with K of every sampler."""
     (record,) = records
     cases, exact, shares = record.task.params["cases"], record.tables["exact"], record.tables["shares"]
     figure, axes = _panels(len(cases), columns=2)
@@ -239,7 +239,9 @@ def draw_law(records: list[Result], scale: str) -> Figure:
             middle = wide.mean()
             reach = (middle - wide.min(), wide.max() - middle)
             at = law.index - 0.4 + width * (place + 0.5)
-            axis.bar(at, middle, width, yerr=reach, color=COLOUR[sampler], label=LABELS[sampler], error_kw={"lw": 0.8})
+            axis.bar(
+                at, middle, width, yerr=reach, color=LOOK[sampler]["color"], label=LABELS[sampler], error_kw={"lw": 0.8}
+            )
         tokens = sum(map(len, case["documents"]))
         prior = f"gamma = {case['gamma']:g}, a = {case['concentration']:g}, eta = {case['eta']:g}"
         axis.set(title=f"{tokens} tokens: {prior}", xlabel="K", ylabel="probability")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.runs.result import Result
+from bayestopics.studies.records import of_kind
 
 GIBBS = "gibbs"
 LABELS = {
@@ -23,12 +24,10 @@ FIRST = 5  # topics that overlap most: the first half of the paper's ten
 # -- reading -------------------------------------------------------------------------------------------
 
 
-def of_kind(records: Iterable[Result], kind: str) -> list[Result]:
-    """By corpus, then in the order of their settings."""
-    found = [record for record in records if record.task.params["kind"] == kind]
-    return sorted(
-        found, key=lambda record: (record.task.params["corpus"], *(record.task.params[key] for key in SETTING))
-    )
+def in_order(records: Iterable[Result], kind: str) -> list[Result]:
+    """Those of a kind, by corpus, then in the order of their settings."""
+    keys = ("corpus", *SETTING)
+    return sorted(of_kind(records, kind), key=lambda record: [record.task.params[key] for key in keys])
 
 
 def setting(record: Result) -> str:
@@ -65,7 +64,7 @@ def posterior(record: Result) -> pd.DataFrame:
 
 
 def acceptance_around(record: Result, sampler: str) -> pd.DataFrame:
-    """A row a seed whose chain came to the true number of topics: acceptance of moves before and after that."""
+    """One row per seed whose chain came to the true number of topics: acceptance of moves before and after that."""
     first = first_sweeps(record).loc[sampler]
     rows = []
     for seed, chain in chains_of(record, sampler).groupby("seed"):
@@ -116,7 +115,7 @@ def perplexities(record: Result) -> pd.DataFrame:
 
 
 def at_equal_seconds(record: Result, points: int = 100) -> pd.DataFrame:
-    """Log perplexity of every sampler by interpolation at the same seconds, a row a seed, sampler and time.
+    """Log perplexity of every sampler by interpolation at the same seconds, one row per seed, sampler and time.
 
     Times of a seed go from 0 to where the quickest of its chains ended; `share` is their share of that.
     """
@@ -132,7 +131,7 @@ def at_equal_seconds(record: Result, points: int = 100) -> pd.DataFrame:
 
 
 def leads(record: Result) -> pd.DataFrame:
-    """Log perplexity less that of Gibbs at equal seconds, a row a sampler and seed: at the end, and in the mean."""
+    """Log perplexity less that of Gibbs at equal seconds, one row per sampler and seed: at the end, and in the mean."""
     table = at_equal_seconds(record)
     end = table[table["share"] == 1].pivot(index="sampler", columns="seed", values="log_perplexity")
     mean = table.groupby(["sampler", "seed"])["log_perplexity"].mean().unstack("seed")
@@ -152,7 +151,7 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
 
 def samplers_table(records: list[Result]) -> pd.DataFrame:
     rows = []
-    for record in of_kind(records, "synthetic"):
+    for record in in_order(records, "synthetic"):
         params, first, shares = record.task.params, first_sweeps(record), posterior(record)
         matches = record.tables["matches"].groupby("sampler")[["recall", "ceiling"]].mean()
         seconds = record.tables["timing"].groupby("sampler")["seconds"].mean()
@@ -185,7 +184,7 @@ def _finite(value: float) -> float:
 
 def perplexity_table(records: list[Result]) -> pd.DataFrame:
     rows = []
-    for record in of_kind(records, "perplexity"):
+    for record in in_order(records, "perplexity"):
         params, table, lead = record.task.params, perplexities(record), leads(record)
         equal = at_equal_seconds(record)
         last = table[table["sweep"] == params["sweeps"]]
@@ -206,7 +205,7 @@ def perplexity_table(records: list[Result]) -> pd.DataFrame:
 
 
 def blocks_of(record: Result) -> pd.DataFrame:
-    """A row a chain: autocorrelation times in sweeps, CPU seconds a sweep, effective draws of log joint a second."""
+    """One row per chain: autocorrelation times in sweeps, CPU seconds per sweep, effective draws per second."""
     table = record.tables["times"].merge(record.tables["timing"], on=["sampler", "seed"], validate="one_to_one")
     table["seconds_a_sweep"] = table["seconds"] / record.task.params["sweeps"]
     table["draws_a_second"] = 1 / (table["autocorrelation_log_joint"] * table["seconds_a_sweep"])
@@ -215,7 +214,7 @@ def blocks_of(record: Result) -> pd.DataFrame:
 
 def blocks_table(records: list[Result]) -> pd.DataFrame:
     rows = []
-    for record in of_kind(records, "blocks"):
+    for record in in_order(records, "blocks"):
         params = record.task.params
         for sampler, chains in blocks_of(record).groupby("sampler", sort=False):
             row = {"corpus": params["corpus"], **{key: params[key] for key in SETTING}, "sampler": sampler}

@@ -14,12 +14,12 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.result import Result
+from bayestopics.studies.records import of_kind
 from bayestopics.studies.truncation_free.tables import (
     METHODS,
     Panels,
     at_equal_seconds,
     budget,
-    of_kind,
     panels,
     seconds_of,
 )
@@ -60,7 +60,7 @@ def draw_toy(records: list[Result], scale: str) -> Figure:
 
 
 def _grid(found: Panels, height: float = 3.3) -> tuple[Figure, dict[tuple[str, str], Axes]]:
-    """An axis a panel: a row a model, a column a corpus."""
+    """One axis per panel: a row for each model, a column for each corpus."""
     models, corpora = sorted({model for model, _ in found}), list(dict.fromkeys(corpus for _, corpus in found))
     size = (max(7.5, 4.1 * len(corpora) + 1.8), height * len(models) + 0.3)
     figure, axes = plt.subplots(len(models), len(corpora), figsize=size, layout="constrained", squeeze=False)
@@ -151,7 +151,7 @@ def _sizes(records: list[Result]) -> list[int]:
 
 
 def draw_held_out_over_time(records: list[Result], scale: str) -> Figure:
-    """The held-out score over seconds, a line a run; the dotted line is where runs are compared."""
+    """The held-out score over seconds, one line per run; the dotted line is where runs are compared."""
     found = panels(records)
     handles: Handles = {}
     figure, axes = _grid(found, height=3.6)

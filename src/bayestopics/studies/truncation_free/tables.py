@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.runs.result import Result
+from bayestopics.studies.records import of_kind
 
 METHODS = ("truncation-free", "truncated")
 MODELS = ("dp-mixture", "hdp")
@@ -21,10 +22,6 @@ Panels = dict[tuple[str, str], list[Result]]
 
 
 # -- reading -------------------------------------------------------------------------------------------
-
-
-def of_kind(records: Iterable[Result], kind: str) -> list[Result]:
-    return [record for record in records if record.task.params["kind"] == kind]
 
 
 def panels(records: Iterable[Result]) -> Panels:
@@ -94,8 +91,8 @@ def mean_and_error(logs: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
 
 
 def at_equal_seconds(panel: list[Result]) -> pd.DataFrame:
-    """A row a run. `bar` is the standard error over documents of the distance to the panel's mean: some documents are
-    harder than others for all runs alike, and that is left out."""
+    """One row per run. `bar` is the standard error over documents of the distance to the panel's mean: some documents
+    are harder than others for all runs alike, and that is left out."""
     given = budget(panel)
     found = [(record, now) for record in panel if (now := moment(record, given)) is not None]
     mean = np.mean([now.logs for _, now in found], axis=0)

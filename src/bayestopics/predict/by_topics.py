@@ -1,0 +1,52 @@
+"""Leave-one-out scores S(T) for several T, saved one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.progress import counted
+from bayestopics.base.stopwatch import Stopwatch
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.state import Prior
+from bayestopics.predict.leave_one_out import Score, score
+
+WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
+Scores = dict[int, tuple[Score, float]]  # T -> its score and CPU seconds
+
+
+def scores_by_topics(
+    corpus: Corpus,
+    topics: Iterable[int],
+    prior: Prior,
+    work: Mapping[str, Any],
+    *,
+    seed: int,
+    checkpoint: Checkpoint,
+    description: str,
+) -> Scores:
+    """The documents that are left out are the same for every T, so that differences between T have little error."""
+    made: Scores = checkpoint.load() or {}
+    for count in counted(topics, description, "T"):
+        if count not in made:
+            watch = Stopwatch()
+            found = score(corpus, count, prior, seed=seed, **{key: work[key] for key in WORK})
+            made[count] = found, watch.volatile()["cpu_seconds"]  # a busy machine shows less
+            checkpoint.save(made)
+    return made
+
+
+def documents_table(made: Scores) -> pd.DataFrame:
+    """One row per T and document."""
+    return pd.DataFrame(
+        {"topics": topics, "document": row.document, "tokens": row.tokens, "log_likelihood": row.log_likelihood}
+        for topics, (one, _) in made.items()
+        for row in one.documents
+    )
+
+
+def warnings_of(made: Scores) -> list[str]:
+    return [f"T={topics}: {warning}" for topics, (one, _) in made.items() for warning in one.warnings]

@@ -1,0 +1,235 @@
+"""Kept results: the records of a study in a few Parquet files, from which its tables, figures and verdicts can be made
+again. Those of scale paper are in git.
+
+    runs.parquet             one row per run: its task, metrics, warnings and versions as JSON, and what tables it had
+    <kind>-<table>.parquet   that table of all runs of a kind, below each other, with a column `run`
+    <kind>-arrays.parquet    their arrays, flattened
+
+A table or an array that is large and that no table, figure or claim reads is not kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from matplotlib.figure import Figure
+
+from bayestopics.base.files import replacing
+from bayestopics.base.plain import without_nan
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
+from bayestopics.studies import plan as planned
+from bayestopics.studies.claims import VERDICTS
+from bayestopics.studies.plan import Plan
+from bayestopics.studies.records import MissingRecords, Records
+
+RUN = "run"
+SMALL = 60_000  # bytes of a table, or an array, that is kept though nothing reads it
+LARGEST_FIGURE = 300_000  # bytes
+DOTS = (130, 110, 90, 75, 60)  # per inch, of a figure: the most that is not too large
+SAID = ("metrics", "warnings", "versions", "answer")
+Made = TypeVar("Made")
+
+
+class MissingPart(MissingRecords):
+    """A table or an array of a record was not kept."""
+
+    why = "not kept"
+
+    def __init__(self, run: str, part: str) -> None:
+        super().__init__([f"{part} of {run}"])
+        self.run = run
+
+
+class Parts(dict[str, Any]):
+    """Tables or arrays of a record; `read` are the names of those that something asked for."""
+
+    def __init__(self, run: str, content: Mapping[str, Any], read: Iterable[str] = ()) -> None:
+        super().__init__(content)
+        self.run, self.read = run, set(read)
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def __missing__(self, name: str) -> Any:
+        raise MissingPart(self.run, name)
+
+
+def watched(result: Result) -> Result:
+    """The same result; what is read of it is noted."""
+    name = result.task.name
+    return dataclasses.replace(result, tables=Parts(name, result.tables), arrays=Parts(name, result.arrays))
+
+
+# -- writing -----------------------------------------------------------------------------------------
+
+
+def write_kept(results: Iterable[Result], folder: Path) -> None:
+    """Put the records of a study into the folder, in place of those that are there. Other files stay."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, str]] = []
+    files: dict[str, list[pa.Table]] = {}
+    for result in sorted(results, key=lambda result: result.task.name):
+        kind, dtypes = result.task.params["kind"], {}
+        for name, table in result.tables.items():
+            content = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+            if _is_kept(result.tables, name, content):
+                dtypes[name] = {column: str(dtype) for column, dtype in table.dtypes.items()}
+                files.setdefault(f"{kind}-{name}", []).append(_labelled(content, result))
+        for name, array in result.arrays.items():
+            content = pa.table({"array": [name], "shape": [list(array.shape)], "dtype": [str(array.dtype)]})
+            content = content.append_column("values", [[array.ravel().astype(float)]])
+            if _is_kept(result.arrays, name, content):
+                files.setdefault(f"{kind}-arrays", []).append(_labelled(content, result))
+        rows.append(_row(result, dtypes))
+    for path in folder.glob("*.parquet"):
+        path.unlink()
+    for name, parts in files.items():
+        _write(pa.concat_tables(parts, promote_options="permissive"), folder / f"{name}.parquet")
+    _write(pa.Table.from_pylist(rows), folder / "runs.parquet")
+
+
+def _is_kept(parts: Mapping[str, Any], name: str, content: pa.Table) -> bool:
+    if isinstance(parts, Parts) and name in parts.read:
+        return True
+    with io.BytesIO() as buffer:
+        pq.write_table(content, buffer, compression="zstd")
+        return buffer.tell() <= SMALL
+
+
+def _labelled(content: pa.Table, result: Result) -> pa.Table:
+    return content.add_column(0, RUN, pa.array([result.task.name] * len(content), pa.string()))
+
+
+def _row(result: Result, dtypes: dict[str, dict[str, str]]) -> dict[str, str]:
+    """A run without its tables. Of what differs from run to run, the seconds and the kind of machine stay."""
+    volatile = {key: value for key, value in result.volatile.items() if not isinstance(value, str) or key == "cpu"}
+    content = {"task": dataclasses.asdict(result.task), **{key: getattr(result, key) for key in SAID}}
+    content |= {"volatile": volatile, "tables": dtypes}
+    texts = {key: json.dumps(without_nan(value), allow_nan=False) for key, value in content.items()}
+    return {RUN: result.task.name, **texts}
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", compression_level=19)
+
+
+# -- reading -----------------------------------------------------------------------------------------
+
+
+def read_kept(folder: Path) -> dict[str, Result]:
+    """The kept records of a study. To ask one for a table that was not kept raises MissingRecords."""
+    if not (folder / "runs.parquet").is_file():
+        return {}
+    files = {path.stem: _by_run(path) for path in sorted(folder.glob("*.parquet")) if path.stem != "runs"}
+    return {row[RUN]: _restored(row, files) for row in pq.read_table(folder / "runs.parquet").to_pylist()}
+
+
+def _by_run(path: Path) -> dict[str, pd.DataFrame]:
+    return dict(iter(pq.read_table(path).to_pandas().groupby(RUN, sort=False)))
+
+
+def _restored(row: dict[str, str], files: Mapping[str, Mapping[str, pd.DataFrame]]) -> Result:
+    name, content = row[RUN], {key: json.loads(text) for key, text in row.items() if key != RUN}
+    task = Task(**content["task"])
+    tables = {
+        table: files[f"{task.params['kind']}-{table}"][name][list(dtypes)].astype(dtypes).reset_index(drop=True)
+        for table, dtypes in content["tables"].items()
+    }
+    flat = files.get(f"{task.params['kind']}-arrays", {}).get(name, pd.DataFrame())
+    arrays = {
+        one["array"]: np.asarray(one["values"]).astype(one["dtype"]).reshape([int(side) for side in one["shape"]])
+        for one in flat.to_dict("records")
+    }
+    return Result(
+        task,
+        metrics={key: math.nan if value is None else value for key, value in content["metrics"].items()},
+        warnings=content["warnings"],
+        tables=Parts(name, tables, tables),
+        arrays=Parts(name, arrays, arrays),
+        volatile=content["volatile"],
+        versions=content["versions"],
+        answer=content["answer"],
+    )
+
+
+# -- making again ------------------------------------------------------------------------------------
+
+
+def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Made | None:
+    """What `make` gives from those of the records that have all that it reads; None if too few have."""
+    left = list(records)
+    while left:
+        try:
+            return make(left)
+        except MissingPart as missing:
+            left = [record for record in left if record.task.name != missing.run]
+            plt.close("all")  # what was begun and cannot be finished
+        except MissingRecords:
+            break
+    return None
+
+
+def make_again(plan: Plan, records: Records, folder: Path, old: Path, scale: str) -> None:
+    """All figures and tables of a study that its records give. What is there of before and they do not give is old."""
+
+    def make(module: str, function: str, part: planned.Figure | planned.Table, **more: Any) -> Any:
+        here = [records[run] for run in part.runs if run in records]
+        return made(partial(getattr(import_module(plan.module(module)), function), **part.arguments, **more), here)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    left = {*folder.glob("*.png"), *folder.glob("*.csv")}
+    for name, figure in plan.figures.items():
+        if (drawn := make("figures", figure.draw, figure, scale=scale)) is not None:
+            save_small(drawn, folder / f"{name}.png")
+            left.discard(folder / f"{name}.png")
+    for name, table in plan.tables.items():
+        if (content := make("tables", table.make, table)) is not None:
+            content.to_csv(folder / f"{name}.csv", index=False)
+            left.discard(folder / f"{name}.csv")
+    for path in left:
+        old.mkdir(parents=True, exist_ok=True)
+        path.replace(old / path.name)
+    for path in folder.iterdir():  # made again, and so not old any more
+        (old / path.name).unlink(missing_ok=True)
+
+
+def save_small(figure: Figure, path: Path) -> None:
+    """With all its colours, and as sharp as fits into the largest file."""
+    for dots in DOTS:
+        with io.BytesIO() as buffer:
+            figure.savefig(buffer, format="png", dpi=dots, bbox_inches="tight", metadata={"Software": None})
+            content = buffer.getvalue()
+        if len(content) <= LARGEST_FIGURE:
+            break
+    path.write_bytes(content)
+    plt.close(figure)
+
+
+def with_old_answers(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+    """The table of claims with a column `evidence`: "kept" where the answer is from kept records, "old" where it is one
+    of before that they do not give any more."""
+    before = {row["id"]: row for row in old.to_dict("records") if row["verdict"] in VERDICTS}
+    rows = []
+    for row in new.to_dict("records"):
+        row["evidence"] = "kept" if row["verdict"] in VERDICTS else ""
+        if not row["evidence"] and row["id"] in before:
+            same = {key: before[row["id"]].get(key, "") for key in ("ours", "error", "verdict", "details")}
+            row |= {**same, "evidence": "old"}
+        rows.append(row)
+    return pd.DataFrame(rows)
