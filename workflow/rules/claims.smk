@@ -3,7 +3,7 @@
 
 def code_of_claims(wildcards):
     found = [plan.module("claims") for plan in PLANS.values() if plan.has("claims")]
-    return code_hash("bayestopics.studies.claims", "bayestopics.base.plotting", *found)
+    return code_hash("bayestopics.studies.claims", *found)
 
 
 rule claims:

@@ -30,7 +30,7 @@ rule publish:
 
 use rule publish as publish_claims with:
     input:
-        shown=[f"{RESULTS}/claims.{ending}" for ending in ("csv", "md", "html")],
+        shown=rules.claims.output,
     output:
         f"{RESULTS}/published.json",
     log:
