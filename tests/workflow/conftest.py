@@ -85,9 +85,8 @@ class Project:
         """The plan of every study, with all corpora within reach."""
         entries, found = Registry().entries, {}
         for study in names_in(self.folder / "config" / "studies"):
-            shared = yaml.safe_load((self.folder / "config" / "studies" / f"{study}.yaml").read_text())
-            here = shared.pop("scales")[scale]
-            found[study] = plan_of(Settings(study, scale, shared, here, entries, within_reach=entries))
+            content = yaml.safe_load((self.folder / "config" / "studies" / f"{study}.yaml").read_text())
+            found[study] = plan_of(Settings.of(study, scale, content, entries, reach=entries))
         return found
 
     def records(self, scale: str = "smoke") -> list[Path]:

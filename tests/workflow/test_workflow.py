@@ -46,6 +46,14 @@ def test_everything_is_made(finished):
     assert not list((finished.folder / "results" / "checkpoints").glob("*"))
 
 
+def test_the_errors_are_those_of_the_records(finished):
+    errors = pd.read_parquet(finished.folder / "results" / "smoke" / "first_look" / "errors.parquet")
+    for row in errors.itertuples():
+        metrics = read(finished.folder / "results" / "smoke" / "first_look" / row.run).metrics
+        assert (row.estimate, row.standard_error) == (metrics["log_joint"], metrics["log_joint_error"])
+        assert row.effective_draws == metrics["log_joint_effective_draws"]
+
+
 def test_the_graph_of_rules_reads_like_the_design(finished):
     graph = finished.snakemake("--rulegraph", "--forceall").stdout
     names = dict(re.findall(r'(\d+)\[label = "(\w+)"', graph))

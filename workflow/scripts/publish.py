@@ -9,7 +9,7 @@ from bayestopics.runs.publish import publish
 
 params = snakemake.params
 with logged(snakemake.log[0]):
-    folders = [Path(params.records) / run for run in params.runs]
+    folders = [Path(folder) for folder in params.records.values()]
     shown = [Path(path) for path in snakemake.input.shown]
     published = publish(folders, Path("results"), parent=f"{params.title}, {params.scale}", shown=shown)
-    Path(snakemake.output[0]).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")
+    Path(snakemake.output.published).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")

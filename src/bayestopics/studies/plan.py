@@ -10,11 +10,11 @@ A study is a folder beside this file and a settings file, config/studies/<study>
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
@@ -35,6 +35,13 @@ class Settings:
     here: Mapping[str, Any]  # what stands under the scale
     entries: Mapping[str, Entry]  # all registered corpora
     within_reach: Collection[str]  # names of those that can be had here
+
+    @classmethod
+    def of(
+        cls, study: str, scale: str, content: Mapping[str, Any], entries: Mapping[str, Entry], reach: Collection[str]
+    ) -> Self:
+        """From the content of the settings file."""
+        return cls(study, scale, without(content, "scales"), content["scales"][scale], entries, reach)
 
     @property
     def file(self) -> str:
@@ -180,8 +187,3 @@ def _with_runs(parts: Mapping[str, Shown]) -> dict[str, Shown]:
 def names_in(folder: Path) -> list[str]:
     """The studies that have a settings file here."""
     return sorted(path.stem for path in folder.glob("*.yaml"))
-
-
-def corpora_of(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """All corpora that these settings, each at its scale, name."""
-    return sorted({name for here in settings for name in here["corpora"]})
