@@ -118,6 +118,19 @@ def test_a_study_is_a_folder_and_a_settings_file(tmp_path):
     assert "of first_look" in everything
 
 
+def test_without_its_tracking_server_everything_else_is_made(tmp_path):
+    project = Project(tmp_path / "project")
+    add_study(project)
+    project.environment["MLFLOW_TRACKING_URI"] = "http://127.0.0.1:9"  # nobody listens there
+    done = project.run(*project.command(), "studies=[toy]", check=False)
+    assert done.returncode != 0
+    assert "not published to http://127.0.0.1:9: " in done.stdout + done.stderr
+    results = project.folder / "results" / "smoke"
+    assert (results / "claims.md").is_file()
+    assert (results / "toy" / "figures" / "draws.png").is_file()
+    assert not (results / "toy" / "published.json").exists()
+
+
 def test_a_setting_that_cannot_work_is_one_clear_line(tmp_path):
     project = Project(tmp_path / "project")
     add_study(project)

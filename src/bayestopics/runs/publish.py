@@ -82,17 +82,19 @@ def publish(
     return published
 
 
-def publish_or_say(folders: Iterable[Path], results: Path = RESULTS) -> None:
-    """For a command: whatever goes wrong at the store is one line."""
+def publish_or_say(
+    folders: Iterable[Path], results: Path = RESULTS, parent: str | None = None, shown: Iterable[Path] = ()
+) -> dict[str, str]:
+    """As `publish`; whatever goes wrong at the store is one line."""
     try:
-        publish(folders, results)
+        return publish(folders, results, parent, shown)
     except ImportError:
         raise InputError("--track needs MLflow: pip install 'bayestopics[workflow]'") from None
     except InputError:
         raise
     except Exception as error:  # MLflow raises exceptions of many packages
         reason = str(error).partition("\n")[0]
-        raise InputError(f"the record was not published to {tracking_uri(results)}: {reason}") from None
+        raise InputError(f"not published to {tracking_uri(results)}: {reason}") from None
 
 
 def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Path]) -> str:
