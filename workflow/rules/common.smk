@@ -40,7 +40,10 @@ def settings_of(study):
     if not path.is_file():
         known = ", ".join(plans.names_in(path.parent))
         raise WorkflowError(f"there is no study {study!r}; the studies are {known}")
-    return load(path, plans.FOLDER / study / "settings.schema.yaml")
+    content = load(path, plans.FOLDER / study / "settings.schema.yaml")
+    if SCALE not in content.get("scales", {}):
+        raise WorkflowError(f"{path}: nothing for the scale {SCALE}")
+    return content
 
 
 load("config/corpora.yaml", Path(workflow.basedir) / "workflow/schemas/corpora.schema.yaml")

@@ -165,14 +165,17 @@ def plan_of(settings: Settings) -> Plan:
     """The study's plan, checked; figures and tables that have no runs are left out."""
     for name in settings.here["corpora"]:
         settings.insist(name in settings.entries, f"no corpus {name!r} in config/corpora.yaml")
+    there = (FOLDER / settings.study / "plan.py").is_file()
+    settings.insist(there, f"there is no plan.py in a folder bayestopics/studies/{settings.study}")
     made: Plan = import_module(f"bayestopics.studies.{settings.study}.plan").plan(settings)
     plan = replace(made, study=settings.study, figures=_with_runs(made.figures), tables=_with_runs(made.tables))
     for name, run in plan.runs.items():
         settings.insist(name not in RESERVED, f"no run can have the name {name!r}")
         settings.insist(plan.has(f"compute_{run.kind}"), f"{name}: the study has no compute_{run.kind}.py")
         settings.insist(set(run.before) <= set(plan.runs), f"{name}: builds on runs that are not planned")
-    shown = {name: figure.runs for name, figure in plan.figures.items()}
-    for name, runs in (shown | {name: table.runs for name, table in plan.tables.items()}).items():
+    figures = {f"figure {name}": figure.runs for name, figure in plan.figures.items()}
+    tables = {f"table {name}": table.runs for name, table in plan.tables.items()}
+    for name, runs in (figures | tables).items():
         settings.insist(set(runs) <= set(plan.runs), f"{name}: shows runs that are not planned")
     return plan
 
