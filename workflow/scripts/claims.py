@@ -16,3 +16,4 @@ with logged(snakemake.log[0]):
     answers = claims.answers(records, Registry().entries, params.left_out)
     table = claims.table_of(answers, params.scale)
     claims.write(Path(snakemake.output.csv).parent, table, answers, params.scale, params.left_out)
+    Path(snakemake.output.html).write_text(claims.page(table, params.scale, params.left_out), encoding="utf-8")

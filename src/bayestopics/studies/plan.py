@@ -175,8 +175,8 @@ def plan_of(settings: Settings) -> Plan:
         settings.insist(set(run.before) <= set(plan.runs), f"{name}: builds on runs that are not planned")
     figures = {f"figure {name}": figure.runs for name, figure in plan.figures.items()}
     tables = {f"table {name}": table.runs for name, table in plan.tables.items()}
-    for name, runs in (figures | tables).items():
-        settings.insist(set(runs) <= set(plan.runs), f"{name}: shows runs that are not planned")
+    for name, shown in (figures | tables).items():
+        settings.insist(set(shown) <= set(plan.runs), f"{name}: shows runs that are not planned")
     return plan
 
 
