@@ -85,15 +85,15 @@ def say_what_is_left_out():
 
 
 def plan_of(study):
-    reach = {name for name, place in PLACES.items() if place}
     try:
-        return plans.plan_of(plans.Settings.of(study, SCALE, SETTINGS[study], REGISTRY.entries, reach))
+        return plans.plan_of(plans.Settings.of(study, SCALE, SETTINGS[study], REGISTRY.entries, WITHIN_REACH))
     except InputError as error:
         raise WorkflowError(str(error))
 
 
 FIRST = "BAYESTOPICS_PLACES" not in os.environ
 PLACES = places()
+WITHIN_REACH = [name for name, place in PLACES.items() if place]
 LEFT_OUT = {name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None}
 config["left_out"] = LEFT_OUT  # for the report
 if FIRST:
@@ -282,12 +282,13 @@ def code_of_claims(wildcards):
 
 
 def corpus_file(name):
-    return f"data/corpora/{name}.npz"
+    """Those of scale smoke, which one job makes, are apart from the others."""
+    return f"data/{SCALE}/{name}.npz" if TOGETHER else f"data/corpora/{name}.npz"
 
 
 def registry_entry(wildcards):
     """What decides a corpus: a change of it makes the corpus anew."""
-    return REGISTRY[wildcards.name].content()
+    return {wildcards.name: REGISTRY[wildcards.name].content()}
 
 
 def own_files(wildcards):
