@@ -11,6 +11,7 @@ from bayestopics.base.code import code_hash, kernel_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import Registry
 from bayestopics.studies import plan as plans
+from bayestopics.studies.errors import CAPTION as ERRORS_CAPTION
 
 validate(config, "../schemas/config.schema.yaml")
 SCALE = config["scale"]
@@ -39,7 +40,10 @@ def settings_of(study):
     if not path.is_file():
         known = ", ".join(plans.names_in(path.parent))
         raise WorkflowError(f"there is no study {study!r}; the studies are {known}")
-    return load(path, plans.FOLDER / study / "settings.schema.yaml")
+    content = load(path, plans.FOLDER / study / "settings.schema.yaml")
+    if SCALE not in content.get("scales", {}):
+        raise WorkflowError(f"{path}: nothing for the scale {SCALE}")
+    return content
 
 
 load("config/corpora.yaml", Path(workflow.basedir) / "workflow/schemas/corpora.schema.yaml")
@@ -56,7 +60,8 @@ def places():
 
     The report is of the results as they were made, whatever has come within reach since.
     """
-    wanted, made = plans.corpora_of(AT_SCALE.values()), Path(f"{RESULTS}/config.yaml")
+    named = {name for here in AT_SCALE.values() for name in here["corpora"]}
+    wanted, made = sorted(named & set(REGISTRY.entries)), Path(f"{RESULTS}/config.yaml")
     if any(argument.startswith("--report") for argument in sys.argv) and made.is_file():
         left_out = yaml.safe_load(made.read_text(encoding="utf-8"))["config"]["left_out"]
         return {name: None if name in left_out else "within reach" for name in wanted}
@@ -80,26 +85,13 @@ def say_what_is_left_out():
 
 
 def plan_of(study):
-    settings = SETTINGS[study]
+    reach = {name for name, place in PLACES.items() if place}
     try:
-        return plans.plan_of(
-            plans.Settings(
-                study=study,
-                scale=SCALE,
-                shared={key: value for key, value in settings.items() if key != "scales"},
-                here=AT_SCALE[study],
-                entries=REGISTRY.entries,
-                within_reach={name for name, place in PLACES.items() if place},
-            )
-        )
+        return plans.plan_of(plans.Settings.of(study, SCALE, SETTINGS[study], REGISTRY.entries, reach))
     except InputError as error:
         raise WorkflowError(str(error))
 
 
-for study in STUDIES:
-    for name in AT_SCALE[study]["corpora"]:
-        if name not in REGISTRY.entries:
-            raise WorkflowError(f"config/studies/{study}.yaml: no corpus {name!r} in config/corpora.yaml")
 FIRST = "BAYESTOPICS_PLACES" not in os.environ
 PLACES = places()
 LEFT_OUT = {name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None}
@@ -114,6 +106,11 @@ JOBS = {study: plan.jobs(TOGETHER) for study, plan in PLANS.items()}
 
 
 # -- the jobs of a study -----------------------------------------------------------------------------
+
+
+def record(study, run):
+    """The folder of a run's record, which its job writes; a finished one is not computed again."""
+    return f"{RESULTS}/{study}/{run}"
 
 
 def job_file(study, run):
@@ -148,7 +145,8 @@ def definitions(wildcards):
         name: {
             "params": plan.runs[name].params,
             "corpus": corpus_file(plan.runs[name].corpus) if plan.runs[name].corpus else None,
-            "before": list(plan.runs[name].before),
+            "before": [record(wildcards.study, one) for one in plan.runs[name].before],
+            "record": record(wildcards.study, name),
             "code": plan.code(name),
         }
         for name in runs_of_job(wildcards)
@@ -162,6 +160,10 @@ def threads_of_job(wildcards):
 
 
 # -- what a study leaves -----------------------------------------------------------------------------
+
+
+def records_of(study):
+    return {run: record(study, run) for run in PLANS[study].runs}
 
 
 def jobs_of(study):
@@ -190,11 +192,86 @@ def targets(study):
     ]
 
 
+# -- input functions ---------------------------------------------------------------------------------
+
+
+def jobs_of_study(wildcards):
+    return jobs_of(wildcards.study)
+
+
+def errors_of_study(wildcards):
+    return errors_of(wildcards.study)
+
+
+def title(wildcards):
+    return PLANS[wildcards.study].title
+
+
+def table_label(wildcards):
+    return {"what": f"table: {wildcards.name}"}
+
+
+def figure_label(wildcards):
+    return {"what": PLANS[wildcards.study].figures[wildcards.name].label}
+
+
+def records_of_study(wildcards):
+    return records_of(wildcards.study)
+
+
+def planned_tables(wildcards):
+    return {name: vars(table) for name, table in PLANS[wildcards.study].tables.items()}
+
+
+def planned_figures(wildcards):
+    return {name: vars(figure) for name, figure in PLANS[wildcards.study].figures.items()}
+
+
+def table_captions(wildcards):
+    tables = {name: table.caption for name, table in PLANS[wildcards.study].tables.items()}
+    return {**tables, "errors": ERRORS_CAPTION}
+
+
+def figure_captions(wildcards):
+    return {name: figure.caption for name, figure in PLANS[wildcards.study].figures.items()}
+
+
+def code_of_errors(wildcards):
+    return PLANS[wildcards.study].code_of("errors")
+
+
+def code_of_tables(wildcards):
+    return PLANS[wildcards.study].code_of("tables")
+
+
+def code_of_figures(wildcards):
+    return PLANS[wildcards.study].code_of("figures")
+
+
+def shown_by_study(wildcards):
+    return [*tables_of(wildcards.study), *figures_of(wildcards.study)]
+
+
+def code_of_claims(wildcards):
+    found = [plan.module("claims") for plan in PLANS.values() if plan.has("claims")]
+    return code_hash("bayestopics.studies.claims", *found)
+
+
 # -- corpora, kernels --------------------------------------------------------------------------------
 
 
 def corpus_file(name):
     return f"data/corpora/{name}.npz"
+
+
+def registry_entry(wildcards):
+    """What decides a corpus: a change of it makes the corpus anew."""
+    return REGISTRY[wildcards.name].content()
+
+
+def own_files(wildcards):
+    """A corpus of the user's own is read again when its files change."""
+    return REGISTRY.own_files(wildcards.name)
 
 
 def compile_kernels():

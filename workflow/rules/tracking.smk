@@ -1,23 +1,18 @@
 # What was found to MLflow, and the settings it was found with. One job at a time writes to the store.
 
 
-def shown_by_study(wildcards):
-    return [*tables_of(wildcards.study), *figures_of(wildcards.study)]
-
-
 rule publish:
     input:
         jobs=jobs_of_study,
         shown=shown_by_study,
     output:
-        f"{RESULTS}/{{study}}/published.json",
+        published=f"{RESULTS}/{{study}}/published.json",
     log:
         f"{RESULTS}/logs/{{study}}-publish.log",
     resources:
         mlflow_writer=1,
     params:
-        records=f"{RESULTS}/{{study}}",
-        runs=runs_of_study,
+        records=records_of_study,
         title="{study}",
         scale=SCALE,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
@@ -30,14 +25,13 @@ rule publish:
 
 use rule publish as publish_claims with:
     input:
-        shown=[f"{RESULTS}/claims.{ending}" for ending in ("csv", "md", "html")],
+        shown=rules.claims.output,
     output:
-        f"{RESULTS}/published.json",
+        published=f"{RESULTS}/published.json",
     log:
         f"{RESULTS}/logs/publish.log",
     params:
-        records=RESULTS,
-        runs=[],
+        records={},
         title="claims",
         scale=SCALE,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
@@ -48,7 +42,7 @@ use rule publish as publish_claims with:
 
 rule resolved_config:
     output:
-        f"{RESULTS}/config.yaml",
+        settings=f"{RESULTS}/config.yaml",
     log:
         f"{RESULTS}/logs/config.log",
     localrule: True

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.runs.publish import publish
+from bayestopics.runs.publish import publish_or_say
 
 params = snakemake.params
 with logged(snakemake.log[0]):
-    folders = [Path(params.records) / run for run in params.runs]
+    folders = [Path(folder) for folder in params.records.values()]
     shown = [Path(path) for path in snakemake.input.shown]
-    published = publish(folders, Path("results"), parent=f"{params.title}, {params.scale}", shown=shown)
-    Path(snakemake.output[0]).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")
+    published = publish_or_say(folders, Path("results"), parent=f"{params.title}, {params.scale}", shown=shown)
+    Path(snakemake.output.published).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")

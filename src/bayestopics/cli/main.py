@@ -118,7 +118,8 @@ def track(result: Result, out: Path | None) -> None:
     from bayestopics.runs.publish import publish_or_say
 
     if out is not None:
-        return publish_or_say([out])
+        publish_or_say([out])
+        return
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "record")
         publish_or_say([Path(folder) / "record"])
