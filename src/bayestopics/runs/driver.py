@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bayestopics.base import progress
 from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
 from bayestopics.base.stopwatch import Stopwatch
@@ -36,17 +37,21 @@ def run(
     *,
     out: Path | None = None,
     overwrite: bool = False,
-    checkpoints: Path = CHECKPOINTS,
+    checkpoints: Path | None = None,
 ) -> Result:
     """compute(task, corpus, checkpoint), from the last checkpoint on; the record goes to `out`.
 
-    A record of the same task that is there already is the answer, unless `overwrite` is true.
+    A record of the same task that is there already is the answer, unless `overwrite` is true. Checkpoints are in
+    CHECKPOINTS, unless another folder is given.
     """
     if out is not None and (there := check_place(out, key(task, versions()), overwrite)) is not None:
         return there
-    watch, checkpoint = Stopwatch(), Checkpoint(checkpoints, task, EVERY_SECONDS)
+    watch, checkpoint = Stopwatch(), Checkpoint(checkpoints or CHECKPOINTS, task, EVERY_SECONDS)
     resumed = checkpoint.exists()
-    result = compute(task, corpus, checkpoint)
+    try:
+        result = compute(task, corpus, checkpoint)
+    finally:
+        progress.end()
     volatile = {**watch.volatile(), "resumed": resumed, **result.volatile, **checkpoint.seconds()}
     result = of_its_kind(result, volatile=volatile)
     if out is not None:

@@ -113,11 +113,11 @@ def _client(results: Path) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # a server that is away is said to be, soon
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
-    results.mkdir(parents=True, exist_ok=True)
     from mlflow import MlflowClient
 
     store, uri = results / "mlflow.db", tracking_uri(results)
     if uri == _sqlite(store) and not store.exists():
+        results.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=results, prefix="mlflow-store-") as folder:
             whole = Path(folder) / store.name
             MlflowClient(_sqlite(whole)).search_experiments()
