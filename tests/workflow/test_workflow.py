@@ -12,30 +12,11 @@ import time
 
 import pandas as pd
 import pytest
-<<<<<<< HEAD
 from conftest import PATIENCE, Project
-=======
-import yaml
->>>>>>> w4
 
 from bayestopics.runs.publish import CHILD_OF, EXPERIMENT, IDENTITY, PARENT, publish
 from bayestopics.runs.record import read, same_bits
-<<<<<<< HEAD
 from bayestopics.studies.claims import VERDICTS, all_claims
-=======
-from bayestopics.studies.claims import VERDICTS
-from conftest import ROOT, Project
-
-
-@pytest.fixture
-def copy(finished, tmp_path) -> Project:
-    """A copy of the finished project that a test may change."""
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "project"
-    shutil.copytree(finished.folder, project.folder, symlinks=True)
-    project.environment = finished.environment | {"PYTHONPATH": str(project.folder / "src")}
-    return project
->>>>>>> w4
 
 
 def jobs(output: str) -> dict[str, int]:
