@@ -19,8 +19,9 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric import stream
-from bayestopics.nonparametric.compute import LEARNERS, HdpSettings, warm
+from bayestopics.nonparametric.compute import HdpSettings, compile_method
 from bayestopics.nonparametric.hdp_state import HdpState
+from bayestopics.nonparametric.learners import LEARNERS
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs import hdp as hdp_module
 from bayestopics.runs.hdp import hdp, last_state, rhat_of_topics
@@ -128,7 +129,7 @@ sys.exit(main())
 
 
 def test_the_command_is_killed_and_goes_on(tmp_path: Path, cache: Path) -> None:
-    warm(HdpSettings(method="split-merge"))
+    compile_method(HdpSettings(method="split-merge"))
     kernels = Path(numba.config.CACHE_DIR)
     cache.mkdir()
     (cache / kernels.name).symlink_to(kernels)

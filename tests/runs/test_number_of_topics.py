@@ -202,8 +202,8 @@ SIZES = {
 @pytest.fixture
 def start(tmp_path: Path, cache: Path) -> Callable[..., subprocess.Popen]:
     """start("topics", workers=2) starts the program in a session of its own, as a terminal would."""
-    compute.warm("reference")
-    pseudo_marginal.warm("single-site")
+    compute.compile_estimator("reference")
+    pseudo_marginal.compile_estimates("single-site")
     kernels = Path(numba.config.CACHE_DIR)
     cache.mkdir()
     (cache / kernels.name).symlink_to(kernels)

@@ -63,7 +63,7 @@ if "blocking" in config["studies"]:
             seed=config["seed"],
             scale=SCALE,
             checkpoints=CHECKPOINTS,
-            code=lambda wildcards: code_hash("bayestopics.studies.blocking.compute_chain", SAMPLERS[CHAINS[wildcards.run]["sampler"]]),
+            code=lambda wildcards: code_hash("bayestopics.studies.blocking.compute_chain", SAMPLERS[CHAINS[wildcards.run]["sampler"]].module),
         message:
             "Sampling {wildcards.run}"
         script:
@@ -85,7 +85,7 @@ if "blocking" in config["studies"]:
             scale=SCALE,
             code=code_hash(
                 "bayestopics.studies.blocking.compute_times",
-                *(SAMPLERS[name] for name in STUDY["blocking"]["timing"]["samplers"]),
+                *(SAMPLERS[name].module for name in STUDY["blocking"]["timing"]["samplers"]),
             ),
         message:
             "Timing the samplers: {wildcards.run}"

@@ -42,7 +42,7 @@ if "first_look" in config["studies"]:
             checkpoints=CHECKPOINTS,
             code=code_hash(
                 "bayestopics.studies.first_look.compute_chain",
-                SAMPLERS[STUDY["first_look"]["sampler"]],
+                SAMPLERS[STUDY["first_look"]["sampler"]].module,
             ),
         message:
             "Sampling {wildcards.run}"

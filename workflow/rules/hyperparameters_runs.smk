@@ -77,7 +77,7 @@ if "hyperparameters" in config["studies"]:
 
     def hyper_code(wildcards):
         run = RUNS["hyperparameters"][wildcards.run]
-        return code_hash(f"bayestopics.studies.{run['kind']}", SAMPLERS[run.get("sampler", "single-site")])
+        return code_hash(f"bayestopics.studies.{run['kind']}", SAMPLERS[run.get("sampler", "single-site")].module)
 
     HYPER_FIGURES = {}  # name -> the function that draws it, and its records
     for corpus, topics in hyper_models("hyper_surface"):

@@ -102,7 +102,7 @@ if "number_of_topics" in config["studies"]:
     def number_code(wildcards):
         run = RUNS["number_of_topics"][wildcards.run]
         named = run.get("sampler", "sparse" if run["kind"] == "topics_evidence" else "single-site")
-        samplers = [SAMPLERS[named]] if named in SAMPLERS else []
+        samplers = [SAMPLERS[named].module] if named in SAMPLERS else []
         return code_hash(f"bayestopics.studies.{run['kind']}", *samplers)
 
     def number_threads(wildcards):

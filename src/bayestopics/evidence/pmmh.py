@@ -31,7 +31,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pseudo_marginal import Estimates, warm
+from bayestopics.evidence.pseudo_marginal import Estimates, compile_estimates
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 
@@ -234,7 +234,7 @@ def _distinct(keys: Iterable[Key], most: int) -> list[Key]:
 
 @contextmanager
 def _makers(wanted: Wanted, workers: int) -> Iterator[_Here | _Pool]:
-    warm(wanted.estimates.sampler)
+    compile_estimates(wanted.estimates.sampler)
     if workers == 1:
         yield _Here(wanted)
     else:

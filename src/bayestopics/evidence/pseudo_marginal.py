@@ -25,11 +25,12 @@ from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.evidence.tempered import draw_prior
-from bayestopics.lda import lanes
+from bayestopics.lda import SAMPLERS, lanes, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
-from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
+from bayestopics.lda.lanes import CHAINS, Lanes
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
 
@@ -70,7 +71,7 @@ def estimate(
     """
     _check(inner, choose)
     state = _start(corpus, topics, prior, start, rng)
-    sweep = _from_prior(corpus, prior) if sampler == PRIOR else _summand(corpus, sampler_by_name(sampler), state)
+    sweep = _from_prior(corpus, prior) if sampler == PRIOR else _summand(corpus, sampler, state)
     log_summands = np.empty(inner)
     log_total, chosen = -math.inf, state.assignments
     for step in range(inner):
@@ -108,9 +109,9 @@ def _from_prior(corpus: Corpus, prior: Prior) -> Summand:
     return summand
 
 
-def _summand(corpus: Corpus, module: ModuleType, state: State) -> Summand:
-    joint = Joint(corpus, state)
-    if not hasattr(module, "transition_density"):
+def _summand(corpus: Corpus, sampler: str, state: State) -> Summand:
+    joint, module = Joint(corpus, state), sampler_by_name(sampler)
+    if not sampler_entry(sampler).transition_density:
         return _by_parameters(module, joint)
 
     def by_density(state: State, rng: np.random.Generator) -> float:
@@ -268,15 +269,16 @@ class Estimates:
     prior: Prior
     inner: int
     seed: int
-    sampler: str = TOGETHER
+    sampler: str = "single-site"
     start: str = "uniform"
     pilot_sweeps: int = 200
     choose: str = "weighted"
     _pilots: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.sampler != PRIOR:
-            sampler_by_name(self.sampler)
+        if self.sampler != PRIOR and not sampler_entry(self.sampler).estimates_evidence:
+            able = ", ".join(name for name, entry in SAMPLERS.items() if entry.estimates_evidence)
+            raise InputError(f"an estimate needs a transition density or parameters: take one of {able}")
         if self.start not in STARTS:
             raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
         if self.sampler == PRIOR and self.start != "uniform":
@@ -286,9 +288,13 @@ class Estimates:
             raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")
 
     @property
+    def side_by_side(self) -> bool:
+        return self.sampler != PRIOR and sampler_entry(self.sampler).side_by_side
+
+    @property
     def together(self) -> int:
         """How many are best made at once."""
-        return CHAINS if self.sampler == TOGETHER else 1
+        return CHAINS if self.side_by_side else 1
 
     def make(self, topics: int, number: int, stream: str = "") -> PseudoMarginal:
         return self.make_all([(topics, number, stream)])[0]
@@ -299,7 +305,7 @@ class Estimates:
         rngs = [generator(self.seed, f"pseudo-marginal/{stream}/{topics}/{number}") for topics, number, stream in keys]
         pilots = [self.pilot(topics) for topics in sizes] if self.start == "pilot" else None
         work: dict[str, Any] = {"inner": self.inner, "choose": self.choose}
-        if self.sampler == TOGETHER:
+        if self.side_by_side:
             return estimate_together(self.corpus, sizes, self.prior, rngs=rngs, start=pilots, **work)
         starts: list[Any] = [self.start] * len(keys) if pilots is None else list(pilots)
         return [
@@ -318,10 +324,8 @@ class Estimates:
         return self._pilots[topics]
 
 
-def warm(sampler: str) -> None:
+def compile_estimates(sampler: str) -> None:
     """Compile the kernels, or take them from the cache, so that no timing holds a compilation."""
-    tokens = np.array([0, 1])
-    corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    Estimates(corpus, Prior(0.5, 0.5), inner=1, seed=0, sampler=sampler).make(2, 0)
-    if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "warm"):
-        module.warm()
+    Estimates(tiny_corpus(), Prior(0.5, 0.5), inner=1, seed=0, sampler=sampler).make(2, 0)
+    if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "compile_rest"):
+        module.compile_rest()

@@ -45,7 +45,7 @@ def _log_factors(counts: np.ndarray, tops: np.ndarray) -> float:
     return float(counts.sum(axis=1) @ tops)
 
 
-def warm() -> None:
+def compile_rest() -> None:
     """Compile the kernel that runs in parallel: small corpora do not call it."""
     one, none = np.ones((1, 1)), np.zeros((1, 1))
     token = np.zeros(1, np.int32)

@@ -22,13 +22,13 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, counted_sweeps
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.lda import lanes
+from bayestopics.lda import lanes, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
-from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
+from bayestopics.lda.lanes import CHAINS, Lanes
+from bayestopics.lda.left_to_right import Others, given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.state import Prior, State, check_assignments, from_assignments
 from bayestopics.lda.uniforms import new_words
-from bayestopics.predict.left_to_right import Others, given_beta, given_topics_of_others, log_mean_of_products
 
 BETAS = ("integrated", "drawn")
 BATCHES = 20  # of draws, for the standard error
@@ -150,7 +150,7 @@ def groups(documents: Sequence[int], workers: int, most: int) -> list[Sequence[i
 def _finished(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[dict[int, np.ndarray]]:
     """The estimates of groups of these documents, as they come."""
     workers = min(workers, len(documents))
-    chunks = groups(documents, workers, CHAINS if plan.sampler == TOGETHER else 1)
+    chunks = groups(documents, workers, CHAINS if sampler_entry(plan.sampler).side_by_side else 1)
     if workers <= 1:
         yield from (estimates_of(plan, chunk) for chunk in chunks)
         return
@@ -187,7 +187,8 @@ def log_estimates(plan: Plan, document: int) -> np.ndarray:
 def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
     """`log_estimates` of at most eight documents. What those of one are does not depend on the others."""
     rngs = [generator(plan.seed, f"score/leave-one-out/{d}") for d in documents]
-    sweep_all, others = (_side_by_side if plan.sampler == TOGETHER else _one_by_one)(plan, documents, rngs)
+    start = _side_by_side if sampler_entry(plan.sampler).side_by_side else _one_by_one
+    sweep_all, others = start(plan, documents, rngs)
     terms = [plan.corpus.terms[plan.corpus.documents == d] for d in documents]
     estimate, logs = {"integrated": _beta_integrated, "drawn": _beta_drawn}[plan.beta], []
     for sweep in range(1 - plan.burn_in, plan.sweeps + 1):

@@ -92,7 +92,7 @@ def posterior(
 
 def _code(sampler: str) -> str:
     """Of this module, and of a sampler that is called by its name; `pmmh` refuses a name that it does not know."""
-    return code_hash(__name__, *([SAMPLERS[sampler]] if sampler in SAMPLERS else []))
+    return code_hash(__name__, *([SAMPLERS[sampler].module] if sampler in SAMPLERS else []))
 
 
 @contextmanager

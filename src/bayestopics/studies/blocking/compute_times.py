@@ -16,7 +16,7 @@ from bayestopics.base.processes import using_threads
 from bayestopics.base.progress import counted
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.lda import sampler
+from bayestopics.lda import SAMPLERS, sampler
 from bayestopics.lda.state import Prior
 from bayestopics.runs.chain import warm
 from bayestopics.runs.result import Result
@@ -29,8 +29,8 @@ def compute(task: Task, corpus: Corpus) -> Result:
     params = task.params
     prior, rng = Prior(params["alpha"], params["eta"]), task.generator()
     programs = [(name, 1) for name in params["samplers"]]
-    if "grouped" in params["samplers"]:
-        programs.append(("grouped", numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    programs += [(name, threads) for name in params["samplers"] if SAMPLERS[name].parallel]
     for name in params["samplers"]:
         warm(name)
     rows = []

@@ -16,7 +16,8 @@ from bayestopics.hyper.estimates import Terms, bands, expectation, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.search import Found, find
 from bayestopics.hyper.sides import of_assignments, of_parameters
-from bayestopics.hyper.tempering import WITH_PARAMETERS, Functional, TemperedChain
+from bayestopics.hyper.tempering import Functional, TemperedChain
+from bayestopics.lda import SAMPLERS
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
 from bayestopics.runs.checkpoint import Checkpoint
@@ -63,7 +64,7 @@ def chain_of(record: Result, corpus: Corpus) -> TemperedChain:
     """The first chain of a record, for estimates at any h within its grid."""
     arrays, trace, params = record.arrays, record.tables["trace"], record.task.params
     grid = Grid(tuple(arrays["alphas"].tolist()), tuple(arrays["etas"].tolist()))
-    if params["sampler"] in WITH_PARAMETERS:
+    if SAMPLERS[params["sampler"]].draws_parameters:
         sides = of_parameters(corpus, params["topics"])
     else:
         sides = of_assignments(corpus, params["topics"], *grid.ends)
@@ -139,7 +140,7 @@ def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
     """Where the chain was; with the samplers of the paper also A and B, which are all that any estimate needs."""
     points = chain.grid.points[chain.index]
     columns = {"sweep": np.arange(len(chain)), "index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
-    if sampler in WITH_PARAMETERS:
+    if SAMPLERS[sampler].draws_parameters:
         columns |= {"a": chain.of_alpha[:, 0], "b": chain.of_eta[:, 0]}
     names = list(FUNCTIONALS)[: chain.functionals.shape[1]]
     return pd.DataFrame({**columns, **dict(zip(names, chain.functionals.T, strict=True))})
