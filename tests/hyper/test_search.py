@@ -16,7 +16,7 @@ from bayestopics.hyper.best import best, best_of_chains
 from bayestopics.hyper.compute import SWEEPS, hyper
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import FIRST_DOCUMENTS, Step, iterate, next_grid, one_step, settled
-from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.search import Search, find
 from bayestopics.hyper.tempering import temper, tune
 from bayestopics.lda.state import Prior
 from dying import Dying, resumed
@@ -49,7 +49,7 @@ def test_the_best_h_is_where_the_enumerated_evidence_is_largest():
 
 
 @cache
-def answer(seed: int) -> Found:
+def answer(seed: int) -> Search:
     return find(SMALL, 3, sweeps=3000, seed=seed)
 
 

@@ -25,8 +25,8 @@ from bayestopics.predict import leave_one_out
 from bayestopics.predict.leave_one_out import (
     BATCHES,
     BETAS,
+    LeaveOneOutScore,
     Plan,
-    Score,
     choose,
     draw_log_beta,
     estimates_of,
@@ -58,12 +58,12 @@ def exact_log_likelihood(corpus: Corpus, document: int, prior: Prior) -> float:
 EXACT = np.array([exact_log_likelihood(TINY, d, PRIOR) for d in range(3)])
 
 
-def run(**options: Any) -> Score:
+def run(**options: Any) -> LeaveOneOutScore:
     chain = {"sweeps": 4000, "burn_in": 50, "thin": 2, "particles": 4, "seed": 1}
     return score(TINY, 2, PRIOR, **(chain | options))
 
 
-def deviations(result: Score) -> np.ndarray:
+def deviations(result: LeaveOneOutScore) -> np.ndarray:
     """From the exact log L(d), in standard errors; all errors are small enough for the comparison to say much.
 
     They are 0.023 and less on average after 16,000 sweeps, and 20 batches make that 0.05 once in 10^11 runs.
@@ -297,7 +297,7 @@ def test_error_of_a_log() -> None:
     assert log_error(np.array([1.0])) is None
 
 
-def made_up(estimates: list[np.ndarray]) -> Score:
+def made_up(estimates: list[np.ndarray]) -> LeaveOneOutScore:
     return summary(TINY, dict(enumerate(estimates)))
 
 
@@ -394,7 +394,7 @@ def test_a_killed_score_goes_on_where_it_was(sampler: str, warm_up: int) -> None
     corpus = simulate_lda(40, 6, 9, 3, 0.3, 0.3, np.random.default_rng(1)).corpus
     work: dict[str, Any] = {"sampler": sampler, "warm_up": warm_up, "sweeps": 10, "burn_in": 5, "seed": 2}
 
-    def run(checkpoint: Dying | None, workers: int = 1) -> Score:
+    def run(checkpoint: Dying | None, workers: int = 1) -> LeaveOneOutScore:
         return score(corpus, 3, Prior(), checkpoint=checkpoint, workers=workers, **work)
 
     whole = run(None)

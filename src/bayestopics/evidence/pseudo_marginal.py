@@ -54,6 +54,11 @@ class PseudoMarginal:
         return float(np.logaddexp.accumulate(self.log_summands)[inner - 1]) - math.log(inner)
 
 
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T), from so many summands."""
+    return estimate(corpus, topics, prior, inner=sweeps, rng=rng).log_estimate
+
+
 def estimate(
     corpus: Corpus,
     topics: int,

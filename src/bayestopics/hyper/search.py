@@ -45,7 +45,7 @@ Range = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Search:
     """The best h with its errors, and the chains that it comes from."""
 
     best: Best
@@ -87,7 +87,7 @@ def find(
     fixed: Grid | None = None,
     search: str = SEARCHES[0],
     checkpoint: Checkpoint | None = None,
-) -> Found:
+) -> Search:
     """The best h, between these ends if there are any. `sweeps` are those of the last run; a fifth of them first finds
     the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place. With
     the search "iterative-grid" the pilot starts where the paper's scheme ends: it is a subsample's best h."""
@@ -112,7 +112,7 @@ def find(
         if fixed or not np.any(at_ends(center, chain.ends) & ~at_ends(center, limits)):
             break
     more = [run.fresh(grid, tuned.log_zeta, some, sweeps, stages) for _ in range(chains - 1)]
-    return Found(found, [chain, *more], tuned.rounds, doubts(found, chain, bool(at_ends(center, limits).any())))
+    return Search(found, [chain, *more], tuned.rounds, doubts(found, chain, bool(at_ends(center, limits).any())))
 
 
 @dataclass(frozen=True)

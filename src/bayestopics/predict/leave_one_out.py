@@ -48,7 +48,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Score:
+class LeaveOneOutScore:
     log_score: float  # log S(T): mean over all documents of log L(d)
     standard_error: float | None  # Monte Carlo error of it
     sampling_error: float | None  # of it too, if not all documents were left out; None for one of many
@@ -90,7 +90,7 @@ def score(
     seed: int = 0,
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
-) -> Score:
+) -> LeaveOneOutScore:
     """log S(T), with its Monte Carlo error and, for a part of the documents, its sampling error.
 
     Of each chain `burn_in` sweeps are dropped and `sweeps` kept, and every `thin`-th of these gives an estimate, with
@@ -292,7 +292,7 @@ def draw_log_beta(state: State | Others, terms: np.ndarray, rng: np.random.Gener
 # -- all documents ---------------------------------------------------------------------------------
 
 
-def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> Score:
+def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> LeaveOneOutScore:
     """The score from the log-estimates of each document that was left out."""
     batches = {d: batch_log_means(logs) for d, logs in estimates.items()}
     lengths = corpus.document_lengths
@@ -309,7 +309,9 @@ def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> Score:
     if len(errors) == len(table):
         error = float(np.sqrt(np.sum(np.square(errors))) * lengths.mean() / tokens.sum())
     doubts = _doubts([batches[row.document] for row in table if row.tokens], error)
-    return Score(float(per_token * lengths.mean()), error, sampling_error, float(np.exp(-per_token)), table, doubts)
+    return LeaveOneOutScore(
+        float(per_token * lengths.mean()), error, sampling_error, float(np.exp(-per_token)), table, doubts
+    )
 
 
 def log_mean(logs: np.ndarray) -> float:

@@ -14,7 +14,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, surface
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.search import Search, find
 from bayestopics.hyper.sides import of_assignments, of_parameters
 from bayestopics.hyper.tempering import Functional, TemperedChain
 from bayestopics.lda import SAMPLERS
@@ -81,7 +81,7 @@ def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
     return Grid(tuple(sides[0]), tuple(sides[1]))
 
 
-def _metrics(found: Found, together: Best | None) -> dict[str, float]:
+def _metrics(found: Search, together: Best | None) -> dict[str, float]:
     """The best h is that of the chains together, where there are enough; the rest is of the first one."""
     one, chain = found.best, found.chains[0]
     h = together or one
