@@ -16,7 +16,7 @@ FILES = {
     "base/__init__.py": "",
     "cli.py": "def main():\n    from bayestopics.study import run\n",  # inside a function
     # of what a package names in strings a run takes one
-    "study/__init__.py": "from bayestopics.study.steps import step\nREGISTRY = {'unused': 'bayestopics.study.unused'}\n",
+    "study/__init__.py": "from bayestopics.study.steps import step\nNAMED = 'bayestopics.study.unused'\n",
     "study/run.py": "import bayestopics.numbers\nimport numpy\nfrom bayestopics.kernels.fast import sweep as quick\n",
     "study/steps.py": "from . import helper\nfrom ..numbers import one\n",
     "study/helper.py": "",

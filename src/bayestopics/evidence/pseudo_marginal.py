@@ -266,19 +266,16 @@ def _take(assignments: np.ndarray, chains: np.ndarray, chosen: np.ndarray) -> No
 # -- many estimates ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Estimates:
-    """Independent estimates, each known by a stream, T and a number: these and the seed decide all of its bits."""
+@dataclass(frozen=True)
+class Inner:
+    """How an estimate is made."""
 
-    corpus: Corpus
-    prior: Prior
-    inner: int
-    seed: int
-    sampler: str = "single-site"
-    start: str = "uniform"
+    sweeps: int = 50  # m
+    sampler: str = "single-site"  # or "prior": draws of the prior
+    start: str = "uniform"  # z_0: uniform, or the end of a pilot run
     pilot_sweeps: int = 200
-    choose: str = "weighted"
-    _pilots: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+    choose: str = "weighted"  # which z belongs to it
+    shorter: tuple[int, ...] = ()  # smaller numbers of sweeps: what its first ones alone would have given is told too
 
     def __post_init__(self) -> None:
         if self.sampler != PRIOR and not sampler_entry(self.sampler).estimates_evidence:
@@ -288,9 +285,11 @@ class Estimates:
             raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
         if self.sampler == PRIOR and self.start != "uniform":
             raise InputError("draws of the prior have no start: a pilot run is of no use to them")
-        _check(self.inner, self.choose)
+        _check(self.sweeps, self.choose)
         if self.pilot_sweeps < 1:
             raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")
+        if not all(1 <= few <= self.sweeps for few in self.shorter):
+            raise InputError(f"an estimate of {self.sweeps} sweeps does not begin with {list(self.shorter)} sweeps")
 
     @property
     def side_by_side(self) -> bool:
@@ -301,20 +300,31 @@ class Estimates:
         """How many are best made at once."""
         return CHAINS if self.side_by_side else 1
 
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Independent estimates, each known by a stream, T and a number: these and the seed decide all of its bits."""
+
+    corpus: Corpus
+    prior: Prior
+    inner: Inner
+    seed: int
+    _pilots: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
+
     def make(self, topics: int, number: int, stream: str = "") -> PseudoMarginal:
         return self.make_all([(topics, number, stream)])[0]
 
     def make_all(self, keys: Sequence[tuple[int, int, str]]) -> list[PseudoMarginal]:
-        """(T, number, stream) of each; at most `together`."""
+        """(T, number, stream) of each; at most `inner.together`."""
         sizes = [topics for topics, _, _ in keys]
         rngs = [generator(self.seed, f"pseudo-marginal/{stream}/{topics}/{number}") for topics, number, stream in keys]
-        pilots = [self.pilot(topics) for topics in sizes] if self.start == "pilot" else None
-        work: dict[str, Any] = {"inner": self.inner, "choose": self.choose}
-        if self.side_by_side:
+        pilots = [self.pilot(topics) for topics in sizes] if self.inner.start == "pilot" else None
+        work: dict[str, Any] = {"inner": self.inner.sweeps, "choose": self.inner.choose}
+        if self.inner.side_by_side:
             return estimate_together(self.corpus, sizes, self.prior, rngs=rngs, start=pilots, **work)
-        starts: list[Any] = [self.start] * len(keys) if pilots is None else list(pilots)
+        starts: list[Any] = [self.inner.start] * len(keys) if pilots is None else list(pilots)
         return [
-            estimate(self.corpus, topics, self.prior, rng=rng, sampler=self.sampler, start=start, **work)
+            estimate(self.corpus, topics, self.prior, rng=rng, sampler=self.inner.sampler, start=start, **work)
             for topics, rng, start in zip(sizes, rngs, starts, strict=True)
         ]
 
@@ -323,14 +333,14 @@ class Estimates:
         if topics not in self._pilots:
             rng = generator(self.seed, f"pseudo-marginal/{topics}/pilot")
             state = random_start(self.corpus, topics, self.prior, rng)
-            for _ in range(self.pilot_sweeps):
-                sampler_by_name(self.sampler).sweep(state, rng)
+            for _ in range(self.inner.pilot_sweeps):
+                sampler_by_name(self.inner.sampler).sweep(state, rng)
             self._pilots[topics] = state.assignments
         return self._pilots[topics]
 
 
 def compile_estimates(sampler: str) -> None:
     """Compile the kernels, or take them from the cache, so that no timing holds a compilation."""
-    Estimates(tiny_corpus(), Prior(0.5, 0.5), inner=1, seed=0, sampler=sampler).make(2, 0)
+    Estimates(tiny_corpus(), Prior(0.5, 0.5), Inner(1, sampler), seed=0).make(2, 0)
     if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "compile_rest"):
         module.compile_rest()

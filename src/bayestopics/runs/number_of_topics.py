@@ -15,7 +15,8 @@ from bayestopics.base.jit import CACHE
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import compute
-from bayestopics.evidence.pmmh import TopicPosterior, pmmh
+from bayestopics.evidence.pmmh import TopicPosterior, Walk, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
@@ -83,7 +84,8 @@ def posterior(
     task = Task("topics", "own", "pmmh", params, seed, **describe(corpus), code=_code(sampler))
     watch = Stopwatch()
     with _checkpoint(task, checkpoint_seconds) as checkpoint:
-        found = pmmh(corpus, prior, topics=topics, **work, seed=seed, workers=workers, checkpoint=checkpoint)
+        walk, how = Walk(topics, tuple(starts), iterations, burn_in), Inner(inner, sampler, z_start)
+        found = pmmh(corpus, prior, walk, how, seed=seed, workers=workers, checkpoint=checkpoint)
         if out is not None:
             volatile = watch.volatile(**found.volatile, **checkpoint.seconds())
             write(_posterior_record(task, found, volatile), Path(out))
