@@ -34,7 +34,6 @@ from bayestopics.predict.leave_one_out import (
     lag_one_correlation,
     leave_out,
     log_error,
-    log_estimates,
     score,
     summary,
 )
@@ -118,7 +117,7 @@ def test_a_chain_that_has_seen_the_document_is_caught() -> None:
             TINY, 2, prior, "single-site", sweeps=1, burn_in=burn_in, thin=1, particles=20, beta=BETAS[0], seed=0
         )
         chains = [replace(plan, seed=seed, start=whole.assignments[row]) for seed, row in enumerate(starts)]
-        ratios = np.exp([log_estimates(chain, 1)[0] - exact for chain in chains])
+        ratios = np.exp([estimates_of(chain, [1])[1][0] - exact for chain in chains])
         distances.append((ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios))))
     limit = norm.isf(FALSE_ALARM)
     assert distances[0] < limit
@@ -240,7 +239,7 @@ def test_a_document_does_not_depend_on_its_group(beta: str, start: bool) -> None
     for group in ([28, 3], [20, 5, 8, 1, 2, 6], [13], [27]):
         for document, logs in estimates_of(plan, group).items():
             assert_array_equal(logs, everything.get(document, logs))
-            assert_array_equal(logs, log_estimates(plan, document))
+            assert_array_equal(logs, estimates_of(plan, [document])[document])
 
 
 def test_a_start_outside_the_topics_is_refused() -> None:

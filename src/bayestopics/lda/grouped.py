@@ -10,17 +10,15 @@ import numpy as np
 from numba import prange
 
 from bayestopics.base.jit import kernel, parallel_kernel
-from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.parameters import draw_parameters
-from bayestopics.lda.state import Prior, State, random_start
+from bayestopics.lda.state import State, random_start
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import split_words, uniform
 
 PARALLEL_FROM = 20_000  # tokens: below, starting the threads costs more than they save
 
 
-def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
-    return random_start(corpus, topics, prior, rng)
+init = random_start
 
 
 def sweep(state: State, rng: np.random.Generator) -> Info:

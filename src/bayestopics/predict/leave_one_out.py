@@ -179,13 +179,11 @@ def _warm_start(plan: Plan, sweeps: int, checkpoint: Checkpoint) -> np.ndarray:
     return state.assignments
 
 
-def log_estimates(plan: Plan, document: int) -> np.ndarray:
-    """Logs of unbiased estimates of L(d), one a kept and thinned sweep."""
-    return estimates_of(plan, [document])[document]
-
-
 def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
-    """`log_estimates` of at most eight documents. What those of one are does not depend on the others."""
+    """Logs of unbiased estimates of L(d), one a kept and thinned sweep, for at most eight documents.
+
+    What those of one are does not depend on the others.
+    """
     rngs = [generator(plan.seed, f"score/leave-one-out/{d}") for d in documents]
     start = _side_by_side if sampler_entry(plan.sampler).side_by_side else _one_by_one
     sweep_all, others = start(plan, documents, rngs)
