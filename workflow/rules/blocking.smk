@@ -63,7 +63,9 @@ if "blocking" in config["studies"]:
             seed=config["seed"],
             scale=SCALE,
             checkpoints=CHECKPOINTS,
-            code=lambda wildcards: code_hash("bayestopics.studies.blocking.compute_chain", SAMPLERS[CHAINS[wildcards.run]["sampler"]].module),
+            code=lambda wildcards: code_hash(
+                "bayestopics.studies.blocking.compute_chain", SAMPLERS[CHAINS[wildcards.run]["sampler"]].module
+            ),
         message:
             "Sampling {wildcards.run}"
         script:
