@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numba
 import numpy as np
-from tqdm import tqdm
 from tqdm.std import TqdmDefaultWriteLock
 
 import oracle
 from bayestopics.base.processes import pool
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 
 
@@ -39,7 +39,7 @@ def test_a_worker_gets_what_is_shared_read_only_and_its_share_of_the_threads() -
 
 def show_progress() -> bool:
     """Whether a progress bar makes a semaphore, which outlives a process that ends at once."""
-    for _ in tqdm(range(2), disable=None):
+    for _ in counted(range(2), "counting"):
         pass
     return hasattr(TqdmDefaultWriteLock, "mp_lock")
 

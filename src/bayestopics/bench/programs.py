@@ -22,7 +22,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pseudo_marginal
 from bayestopics.lda import SAMPLERS, lanes, sampler
-from bayestopics.lda.lanes import CHAINS, TOGETHER
+from bayestopics.lda.lanes import CHAINS
 from bayestopics.lda.state import Prior, State
 from bayestopics.runs.chain import warm
 
@@ -68,7 +68,7 @@ def ours(name: str) -> Open:
 
 def open_side_by_side(corpus: Corpus, start: State, sweeps: int) -> Opened:
     """Eight chains from the same state, as PMMH runs them."""
-    pseudo_marginal.warm(TOGETHER)
+    pseudo_marginal.compile_estimates("single-site")
     rng = np.random.default_rng(1)
     state = lanes.init(corpus, [start.topics] * CHAINS, PRIOR, [start.assignments] * CHAINS)
     return Opened(lambda: lanes.sweep(state, rng.integers(1, 2**64, size=(4, CHAINS), dtype=np.uint64)), sweeps)

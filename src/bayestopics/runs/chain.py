@@ -13,6 +13,7 @@ import pandas as pd
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, State, from_assignments
@@ -129,13 +130,10 @@ def _or_nan(value: float | None) -> float:
 
 def warm(sampler: str) -> None:
     """Compile a sampler's kernels, or take them from the cache, so that no timing holds a compilation."""
-    tokens = np.array([0, 1])
-    corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    rng = np.random.default_rng(0)
-    module = sampler_by_name(sampler)
+    corpus, rng, module = tiny_corpus(), np.random.default_rng(0), sampler_by_name(sampler)
     state = module.init(corpus, 2, Prior(0.5, 0.5), rng)
     module.sweep(state, rng)
-    if hasattr(module, "warm"):
-        module.warm()
+    if hasattr(module, "compile_rest"):
+        module.compile_rest()
     log_joint(state)
     Completion(corpus).add(state)

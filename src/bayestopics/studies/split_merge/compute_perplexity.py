@@ -14,9 +14,9 @@ import pandas as pd
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.left_to_right import given_beta, log_mean_of_products
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
-from bayestopics.predict.left_to_right import given_beta, log_mean_of_products
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
