@@ -1,4 +1,4 @@
-"""What all tests share: no checkpoint goes to the user's own cache."""
+"""What all tests share: no checkpoint in the user's own cache, and no line of progress, however slow the machine."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from bayestopics.base import progress
 from bayestopics.runs import driver
+from killing import NEVER
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_checkpoints_and_silence(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
+        patch.setattr(progress, "EVERY_SECONDS", NEVER)
         yield
 
 

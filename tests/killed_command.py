@@ -12,10 +12,12 @@ import signal
 import sys
 from typing import Any
 
+from bayestopics.base import progress
 from bayestopics.cli.main import main
 from bayestopics.runs import checkpoint as checkpoint_module
 from bayestopics.runs import driver
 from bayestopics.runs.checkpoint import Checkpoint
+from killing import NEVER
 
 
 class Counting(Checkpoint):
@@ -42,5 +44,6 @@ def die(*_: Any) -> None:
 if __name__ == "__main__":
     Counting.stride, Counting.dies_at = int(sys.argv[1]), int(sys.argv[2])
     Counting.half = sys.argv[3] == "1"
+    progress.EVERY_SECONDS = NEVER
     driver.Checkpoint = Counting  # type: ignore[misc]
     sys.exit(main(sys.argv[4:]))

@@ -19,7 +19,18 @@ import numba
 from bayestopics.base.packing import unpack
 from bayestopics.runs.checkpoint import Checkpoint
 
+NEVER = 1e9  # seconds between two lines of progress
 PATIENCE = 3600.0  # seconds until a process that does not get anywhere is a failure
+
+# the command line, for `python -c`: not a file, because every worker would import it
+PROGRAM = f"""
+import signal, sys
+from bayestopics.base import progress
+from bayestopics.cli.main import main
+progress.EVERY_SECONDS = {NEVER}
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
+sys.exit(main())
+"""
 
 
 class Killed(BaseException):

@@ -333,6 +333,14 @@ def test_process(tiny: Path, tmp_path: Path) -> None:
     assert run("--version").stdout == f"bayestopics {__version__}\n"
 
 
+def test_a_bad_environment_is_one_line(tiny: Path) -> None:
+    environment = os.environ | {"BAYESTOPICS_CHECKPOINT_SECONDS": "often"}
+    words = [*COMMAND, "fit", str(tiny), "--sweeps", "1"]
+    found = subprocess.run(words, text=True, capture_output=True, env=environment)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr == "bayestopics: BAYESTOPICS_CHECKPOINT_SECONDS=often: is not a number of seconds\n"
+
+
 def test_reader_that_leaves(tiny: Path) -> None:
     buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     words = [*COMMAND, "corpus", "info", str(tiny)]

@@ -15,7 +15,7 @@ import oracle
 from bayestopics.corpus import write_corpus
 from bayestopics.runs.publish import EXPERIMENT, IDENTITY
 from bayestopics.runs.record import read
-from killing import PATIENCE, own_cache
+from killing import PATIENCE, PROGRAM, own_cache
 
 FIT = ["--topics", "3", "--sweeps", "3", "--burn-in", "2", "--json"]
 
@@ -33,7 +33,7 @@ def run(folder: Path, store: str | None, *words: str) -> subprocess.CompletedPro
     environment.pop("MLFLOW_TRACKING_URI", None)
     if store is not None:
         environment["MLFLOW_TRACKING_URI"] = store
-    command = [sys.executable, "-m", "bayestopics.cli", *words]
+    command = [sys.executable, "-c", PROGRAM, *words]
     options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": PATIENCE}
     return subprocess.run(command, env=environment, cwd=folder / "here", **options)
 

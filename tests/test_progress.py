@@ -76,7 +76,7 @@ COMMANDS = [
 def test_every_command_tells_how_far_it_is(
     path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture, command: str, workers: str
 ) -> None:
-    """Each line once, and what is done never becomes less; nothing of a short run with the usual half minute."""
+    """And says nothing in between."""
     words = [*command.split(), str(path), "--workers", workers]
     assert main(words) == 0
     assert capfd.readouterr().err == ""
@@ -89,7 +89,6 @@ def test_every_command_tells_how_far_it_is(
         for part in line.removeprefix("bayestopics: ").rpartition(" (")[0].split("; "):
             _, done, total, _ = re.fullmatch(r"(.*): ([\d,]+) of ([\d,]+) (\w+)", part).groups()  # type: ignore
             assert int(done.replace(",", "")) <= int(total.replace(",", "")), line
-    assert workers == "2" or len(set(lines)) == len(lines)
 
 
 @pytest.mark.usefixtures("talkative")
@@ -114,6 +113,7 @@ def test_one_inside_another(capsys: Capture) -> None:
 
 
 def test_a_line_about_every_half_minute(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 30.0)
     now = 1000.0
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     with Progress("chain", 100, "sweep") as bar:

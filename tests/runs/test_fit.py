@@ -24,7 +24,7 @@ from bayestopics.runs.chain import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
-from killing import PATIENCE, own_cache, state_files, states, wait_for
+from killing import PATIENCE, PROGRAM, own_cache, state_files, states, wait_for
 
 PRIOR = Prior((0.3,) * 10, 0.2)
 
@@ -109,14 +109,6 @@ def test_an_error_in_a_worker_is_one_line(
 
 
 # -- interrupted and killed -------------------------------------------------------------------------
-
-# not a file, because every worker would import it
-PROGRAM = """
-import signal, sys
-from bayestopics.cli.main import main
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
-sys.exit(main())
-"""
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from bayestopics.runs import evidence as evidence_module
 from bayestopics.runs import topic_posterior as topic_posterior_module
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
-from killing import PATIENCE, Killed, KillingSecond, own_cache, state_files, states, wait_for
+from killing import PATIENCE, PROGRAM, Killed, KillingSecond, own_cache, state_files, states, wait_for
 
 CORPUS = simulate_lda(
     documents=20, length=12, terms=9, topics=2, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)
@@ -171,13 +171,6 @@ def test_the_code_of_a_run_has_the_sampler_that_is_called_by_name(monkeypatch: p
 
 # -- the command, in a process of its own ----------------------------------------------------------
 
-# not a file, because every worker would import it
-PROGRAM = """
-import signal, sys
-from bayestopics.cli.main import main
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
-sys.exit(main())
-"""
 # fewer than four kept steps have no R-hat: importing ArviZ for it takes longer than the chains
 SIZES = {
     "evidence": "--topics 2-5 --sweeps 60 --passes 3 --repeats 3",

@@ -18,8 +18,18 @@ from bayestopics.runs.record import check_place, write
 from bayestopics.runs.result import Compute, Result, key, of_its_kind, versions
 from bayestopics.runs.task import Task
 
+
+def seconds_in(variable: str, default: float) -> float:
+    """A number of seconds that the environment may give."""
+    text = os.environ.get(variable) or str(default)
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{variable}={text}: is not a number of seconds") from None
+
+
 CHECKPOINTS = CACHE / "checkpoints"
-EVERY_SECONDS = float(os.environ.get("BAYESTOPICS_CHECKPOINT_SECONDS") or 30.0)
+EVERY_SECONDS = seconds_in("BAYESTOPICS_CHECKPOINT_SECONDS", 30.0)
 
 
 class NotKept(InputError):
