@@ -182,14 +182,19 @@ def figures_of(study):
     return [f"{RESULTS}/{study}/figures"] if PLANS[study].figures else []
 
 
+def shown_of(study):
+    return [*tables_of(study), *figures_of(study)]
+
+
 def targets(study):
     """What a study's own target asks for: figures and tables, and its records published."""
-    return [
-        *tables_of(study),
-        *figures_of(study),
-        f"{RESULTS}/{study}/published.json",
-        f"{RESULTS}/config.yaml",
-    ]
+    return [*shown_of(study), f"{RESULTS}/{study}/published.json", f"{RESULTS}/config.yaml"]
+
+
+def everything():
+    """The figures, tables and claims of all studies, published; at scale smoke by one job."""
+    studies = [path for study in STUDIES for path in (shown_of(study) if TOGETHER else targets(study))]
+    return [*studies, f"{RESULTS}/claims.md", f"{RESULTS}/published.json", f"{RESULTS}/config.yaml"]
 
 
 # -- input functions ---------------------------------------------------------------------------------
@@ -249,7 +254,23 @@ def code_of_figures(wildcards):
 
 
 def shown_by_study(wildcards):
-    return [*tables_of(wildcards.study), *figures_of(wildcards.study)]
+    return shown_of(wildcards.study)
+
+
+def to_publish(study):
+    """The parent run of a study -> the records that are its children, and its artifacts."""
+    return {f"{study}, {SCALE}": {"records": list(records_of(study).values()), "shown": shown_of(study)}}
+
+
+def study_to_publish(wildcards):
+    return to_publish(wildcards.study)
+
+
+def rest_to_publish(wildcards, input):
+    rest = {f"claims, {SCALE}": {"records": [], "shown": list(input.claims)}}
+    for study in STUDIES if TOGETHER else ():
+        rest |= to_publish(study)
+    return rest
 
 
 def code_of_claims(wildcards):

@@ -12,9 +12,7 @@ rule publish:
     resources:
         mlflow_writer=1,
     params:
-        records=records_of_study,
-        title="{study}",
-        scale=SCALE,
+        parents=study_to_publish,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
@@ -23,21 +21,21 @@ rule publish:
         "../scripts/publish.py"
 
 
-use rule publish as publish_claims with:
+# The claims, and at scale smoke everything in one job.
+use rule publish as publish_rest with:
     input:
-        shown=rules.claims.output,
+        claims=rules.claims.output,
+        shown=[shown_of(study) for study in STUDIES if TOGETHER],
     output:
         published=f"{RESULTS}/published.json",
     log:
         f"{RESULTS}/logs/publish.log",
     params:
-        records={},
-        title="claims",
-        scale=SCALE,
+        parents=rest_to_publish,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
-        "Publishing the claims to MLflow"
+        "Publishing the claims to MLflow" + (", and all studies" if TOGETHER else "")
 
 
 rule resolved_config:

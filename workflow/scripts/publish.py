@@ -1,4 +1,4 @@
-"""The records of a study to MLflow, with its figures and tables; or what belongs to no study, as the claims."""
+"""Records to MLflow, below parent runs that have the figures, tables and claims."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,9 @@ from logs import logged
 
 from bayestopics.runs.publish import publish_or_say
 
-params = snakemake.params
 with logged(snakemake.log[0]):
-    folders = [Path(folder) for folder in params.records.values()]
-    shown = [Path(path) for path in snakemake.input.shown]
-    published = publish_or_say(folders, Path("results"), parent=f"{params.title}, {params.scale}", shown=shown)
+    published = {}
+    for parent, below in snakemake.params.parents.items():
+        records, shown = ([Path(path) for path in below[part]] for part in ("records", "shown"))
+        published[parent] = publish_or_say(records, Path("results"), parent, shown)
     Path(snakemake.output.published).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")
