@@ -94,7 +94,7 @@ def run_chain(
             checkpoint.save((chain.state.assignments, chain.rows, chain.seconds, chain.resumed, rng_state, observer))
 
     module = sampler_by_name(sampler)
-    warm(sampler)
+    compile_sampler(sampler)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
         if start is None:
@@ -128,7 +128,7 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def warm(sampler: str) -> None:
+def compile_sampler(sampler: str) -> None:
     """Compile a sampler's kernels, or take them from the cache, so that no timing holds a compilation."""
     corpus, rng, module = tiny_corpus(), np.random.default_rng(0), sampler_by_name(sampler)
     state = module.init(corpus, 2, Prior(0.5, 0.5), rng)
