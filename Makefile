@@ -9,13 +9,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep test lint bench ui lock
+.PHONY: help setup results report unlock keep kept test lint bench ui lock
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   all figures, tables and claims, in results/<scale>/'
 	@echo 'make test      lint, types, exactness and statistical tests, and the workflow at scale smoke'
 	@echo 'make ui        the MLflow UI on results/mlflow.db'
 	@echo 'make report    results/<scale>/report.html again, from what is there'
-	@echo 'make keep      small results of scale paper to results/paper/kept, which is in git'
+	@echo 'make keep      add the results of scale paper to results/paper/kept, which is in git'
+	@echo 'make kept      all kept figures, tables and claims again, from the kept records alone'
 	@echo 'make bench     speed against named peers, as ratios in one run'
 	@echo 'make setup     .venv from envs/lock.txt (the others do this when needed)'
 	@echo 'make lock      envs/lock.txt anew from pyproject.toml'
@@ -49,9 +50,13 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 keep: setup
 	$(BIN)/python workflow/scripts/keep.py
+
+kept: setup
+	$(BIN)/python workflow/scripts/keep.py --kept
 
 bench: setup .venv/peers/ready
 	PYTHONPATH=.venv/peers OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m bayestopics.bench

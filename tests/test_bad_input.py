@@ -205,11 +205,11 @@ def test_bad_files_beside(tmp_path: Path, capsys: Capture) -> None:
     assert f"{tmp_path}: cannot be read" in message
 
 
-@pytest.mark.parametrize("command", ["info", "convert", "fit", "evidence", "topics", "score", "select", "hdp"])
+@pytest.mark.parametrize("command", ["info", "convert", "fit", "evidence", "topics", "hyper", "score", "select", "hdp"])
 def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
     words = ["corpus", command] if command in ("info", "convert") else [command]
     out = ["--out", tmp_path / "out"]
-    more = {"convert": [tmp_path / "out.npz"], "info": [], "score": []}.get(command, out)
+    more = {"convert": [tmp_path / "out.npz"], "info": []}.get(command, out)
     message = refused(capsys, tmp_path, *words, tmp_path / "no.ldac", *more)
     assert message.startswith(f"{tmp_path / 'no.ldac'}: no such file or folder")
     (tmp_path / "bad.ldac").write_text("1 0:-1\n")
@@ -255,6 +255,7 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
     ("arguments", "fault"),
     [
         ("fit {tiny} --sampler gibbs --out {out}", "unknown sampler 'gibbs'; known are single-site"),
+        ("hyper {tiny} --sampler gibbs --out {out}", "unknown sampler 'gibbs'; known are single-site"),
         ("score {tiny} --sampler gibbs", "unknown sampler 'gibbs'; known are single-site"),
         ("evidence {tiny} --topics 2 --alpha 0.1,0.2,0.3", "alpha has 3 values for 2 topics"),
         ("evidence {tiny} --topics 2,3 --alpha 0.1,0.2", "alpha has 2 values for 3 topics"),
@@ -263,6 +264,10 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("fit {tiny} --chains 0", "--chains: 0 is not at least 1"),
         ("fit {tiny} --workers 0", "--workers: 0 is not at least 1"),
         ("fit {tiny} --out {tiny}", "exists, and is not a run record"),
+        ("fit {tiny} --out {folder} --overwrite", "exists, and is not a run record"),
+        ("hyper {tiny} --out {folder}", "exists, and is not a run record"),
+        ("score {tiny} --out {folder}", "exists, and is not a run record"),
+        ("hdp {tiny} --out {folder}", "exists, and is not a run record"),
         ("evidence {tiny} --out {folder}", "exists, and is not a run record"),
         ("topics {tiny} --out {folder}", "exists, and is not a run record"),
         ("topics {tiny} --sampler gibbs --out {out}", "unknown sampler 'gibbs'; known are single-site"),

@@ -15,16 +15,17 @@ import numpy as np
 import pytest
 
 from bayestopics import __version__
-from bayestopics.cli.main import _starts, main
+from bayestopics.api import default_starts
+from bayestopics.cli.main import main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
-from bayestopics.evidence.pmmh import pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.record import read as read_record
 from bayestopics.runs.record import same_bits
+from pmmh_oracle import pmmh
 
 INFO_KEYS = ["documents", "terms", "tokens", "nonzeros", "empty_documents", "fingerprint"]
-COMMAND = [sys.executable, "-m", "bayestopics.cli.main"]
+COMMAND = [sys.executable, "-m", "bayestopics.cli"]
 Capture = pytest.CaptureFixture[str]
 
 
@@ -148,7 +149,7 @@ def test_fit(tiny: Path, tmp_path: Path, capsys: Capture) -> None:
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
     assert answer(capsys, "fit", tiny, *SHORT, "--seed", 5)["log_joint"] == first["log_joint"]
     assert answer(capsys, "fit", tiny, *SHORT, "--seed", 6)["log_joint"] != first["log_joint"]
-    answer(capsys, "fit", tiny, *SHORT, "--seed", 6, "--out", tmp_path / "run")  # an older record may be replaced
+    answer(capsys, "fit", tiny, *SHORT, "--seed", 6, "--out", tmp_path / "run", "--overwrite")
     assert read_record(tmp_path / "run").task.seed == 6
 
 
@@ -264,7 +265,7 @@ def test_topics_in_other_ways(tmp_path: Path, capsys: Capture, words: str) -> No
     [(1, 100, [5, 30]), (1, 20, [5, 20]), (1, 5, [1, 5]), (2, 3, [2, 3]), (40, 100, [40, 65]), (7, None, [7, 32])],
 )
 def test_where_chains_start(low: int, high: int | None, starts: list[int]) -> None:
-    assert _starts(low, high) == starts
+    assert default_starts(low, high) == starts
 
 
 def test_topics_of_a_short_range_needs_no_start(tiny: Path, capsys: Capture) -> None:
@@ -306,7 +307,8 @@ def test_warnings_for_people(tiny: Path, tmp_path: Path, capsys: Capture) -> Non
 
 
 @pytest.mark.parametrize(
-    "command", ["", "corpus", "corpus info", "corpus simulate", "corpus convert", "fit", "evidence", "score"]
+    "command",
+    ["", "corpus", "corpus info", "corpus simulate", "corpus convert", "fit", "evidence", "topics", "hyper", "score"],
 )
 def test_help(capsys: Capture, command: str) -> None:
     with pytest.raises(SystemExit) as caught:
@@ -329,6 +331,14 @@ def test_process(tiny: Path, tmp_path: Path) -> None:
     assert (bad.returncode, bad.stdout) == (2, "")
     assert bad.stderr == "bayestopics: bad.ldac: line 1: negative count -1\n"
     assert run("--version").stdout == f"bayestopics {__version__}\n"
+
+
+def test_a_bad_environment_is_one_line(tiny: Path) -> None:
+    environment = os.environ | {"BAYESTOPICS_CHECKPOINT_SECONDS": "often"}
+    words = [*COMMAND, "fit", str(tiny), "--sweeps", "1"]
+    found = subprocess.run(words, text=True, capture_output=True, env=environment)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr == "bayestopics: BAYESTOPICS_CHECKPOINT_SECONDS=often: is not a number of seconds\n"
 
 
 def test_reader_that_leaves(tiny: Path) -> None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from bayestopics.api import select
 from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus
+from bayestopics.pages import selection
 from bayestopics.pages.selection import write_report
-from bayestopics.runs.select import select
 from test_bad_input import refused, tree
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "agreement", "chains", "table", "warnings"]
-FILES = ["evidence.csv", "evidence.png", "index.html", "select.json", "surface.png", "topics.csv"]
+KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "agreement", "chains"]
+KEYS += ["top_words", "table", "warnings"]
+RECORD = ["evidence.parquet", "run.json", "surface.parquet", "topics.parquet", "trace.parquet"]
+REPORT = ["evidence.csv", "evidence.png", "index.html", "select.json", "surface.png", "topics.csv"]
 SHORT = ["--sweeps", 100, "--steps", 20, "--chains", 2, "--workers", 1]
 
 
@@ -37,34 +42,57 @@ def test_the_answer_and_its_report(path: Path, tmp_path: Path, capsys: Capture) 
     assert sum(found["posterior"].values()) == pytest.approx(1)
     assert found["topics"] == max((2, 3), key=lambda topics: found["posterior"][str(topics)])
     direct = select(read_corpus(path), [2, 3], sweeps=100, steps=20, repeats=2, chains=2, seed=1)
-    assert [row["log_evidence"] for row in found["table"]] == direct.table["log_evidence"].tolist()
-    assert (found["alpha"], found["eta"]) == (direct.hyper.best.alpha, direct.hyper.best.eta)
+    assert [row["log_evidence"] for row in found["table"]] == direct.tables["evidence"]["log_evidence"].tolist()
+    assert (found["alpha"], found["eta"]) == (direct.metrics["alpha"], direct.metrics["eta"])
     # the report
-    assert sorted(tree(tmp_path / "report")) == FILES
+    assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)
     assert json.loads((tmp_path / "report" / "select.json").read_text()) == found
     assert pd.read_csv(tmp_path / "report" / "evidence.csv")["topics"].tolist() == [2, 3]
     assert len(pd.read_csv(tmp_path / "report" / "topics.csv")) == found["topics"]
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Which model for tiny.ldac?" in page
-    assert all(name in page for name in FILES if name != "index.html")
+    assert all(name in page for name in REPORT if name != "index.html")
     assert str(tmp_path) not in page
     # the same bits
-    write_report(direct, read_corpus(path), tmp_path / "again", sweeps=100, seed=1)
-    assert tree(tmp_path / "again") == tree(tmp_path / "report")
+    (tmp_path / "again").mkdir()
+    write_report(direct, read_corpus(path), tmp_path / "again")
+    files = tree(tmp_path / "report")
+    assert tree(tmp_path / "again") == {name: files[name] for name in REPORT}
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["again", "report"]
 
 
-def test_an_older_report_is_replaced(path: Path, tmp_path: Path, capsys: Capture) -> None:
-    """And one repeat has no error."""
-    (tmp_path / "report").mkdir()
-    (tmp_path / "report" / "select.json").write_text("{}")
-    words = ["select", path, "--topics", 2, "--repeats", 1, *SHORT, "--out", tmp_path / "report"]
-    assert main([*map(str, words)]) == 0
+def test_one_repeat_has_no_error_and_a_finished_report_is_drawn_again(
+    path: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    words = [*map(str, ["select", path, "--topics", 2, "--repeats", 1, *SHORT, "--out", tmp_path / "report"])]
+    assert main(words) == 0
     out, _ = capsys.readouterr()
     assert "unknown" in out
     assert "warning: T=2: one repeat: its error is unknown" in out
-    assert sorted(tree(tmp_path / "report")) == FILES
     assert json.loads((tmp_path / "report" / "select.json").read_text())["table"][0]["standard_error"] is None
+    before = tree(tmp_path / "report")
+    (tmp_path / "report" / "index.html").unlink()
+    assert main(words) == 0
+    assert capsys.readouterr() == (out, "")
+    assert tree(tmp_path / "report") == before
+
+
+def test_a_report_that_cannot_be_drawn_costs_no_result(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "evidence.png")
+
+    words = [*map(str, ["select", path, "--topics", 2, "--repeats", 1, *SHORT, "--out", tmp_path / "report"])]
+    with monkeypatch.context() as patch:
+        patch.setattr(selection, "write_report", full)
+        assert main([*words, "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert err == "bayestopics: evidence.png: No space left on device\n"
+    assert sorted(tree(tmp_path / "report")) == RECORD
+    assert main([*words, "--json"]) == 0
+    assert capsys.readouterr() == (out, "")
+    assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +103,8 @@ def test_an_older_report_is_replaced(path: Path, tmp_path: Path, capsys: Capture
         ("--topics 5-2", "is an empty range"),
         ("--sweeps 50", "needs at least 100 sweeps, not 50"),
         ("--repeats 0", "--repeats: 0 is not at least 1"),
-        ("--out {folder}", "exists, and is not a report of `select`"),
-        ("--out {corpus}", "exists, and is not a report of `select`"),
+        ("--out {folder}", "exists, and is not a run record"),
+        ("--out {corpus}", "exists, and is not a run record"),
         ("--terms 9", "--terms 9 disagrees with"),
     ],
 )

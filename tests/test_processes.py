@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import signal
+import sys
 from dataclasses import dataclass
 
 import numba
 import numpy as np
-from tqdm import tqdm
 from tqdm.std import TqdmDefaultWriteLock
 
 import oracle
 from bayestopics.base.processes import pool
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 
 
@@ -37,11 +39,17 @@ def test_a_worker_gets_what_is_shared_read_only_and_its_share_of_the_threads() -
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
 def show_progress() -> bool:
-    """Whether a progress bar makes a semaphore, which outlives a process that ends at once."""
-    for _ in tqdm(range(2), disable=None):
+    """Whether progress makes a bar, and with it a semaphore, which outlives a process that ends at once."""
+    sys.stderr = Terminal()
+    for _ in counted(range(2), "in a worker"):
         pass
-    return hasattr(TqdmDefaultWriteLock, "mp_lock")
+    return hasattr(TqdmDefaultWriteLock, "mp_lock") or sys.stderr.getvalue() != ""
 
 
 def test_a_worker_has_no_semaphores_to_leave_behind() -> None:

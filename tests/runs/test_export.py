@@ -12,12 +12,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
+from bayestopics.api import fit
 from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.lda.state import Prior
-from bayestopics.runs import fit as fit_module
 from bayestopics.runs.export import to_arviz, to_pyldavis
-from bayestopics.runs.fit import fit
 from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
@@ -25,14 +24,9 @@ from bayestopics.runs.task import Task
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_module, "CACHE", tmp_path / "cache")
-
-
 def small_fit(out: Path, **changes: Any) -> dict[str, Any]:
     options: dict[str, Any] = {"topics": 3, "sweeps": 20, "burn_in": 5, "chains": 2, "seed": 7}
-    return fit(CORPUS, prior=Prior((0.3, 0.2, 0.1), 0.2), **options | changes, out=out)
+    return fit(CORPUS, prior=Prior((0.3, 0.2, 0.1), 0.2), **options | changes, out=out).summary()
 
 
 # -- ArviZ ------------------------------------------------------------------------------------------

@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
+from bayestopics.api import fit
 from bayestopics.base.problems import InputError
-from bayestopics.cli.main import main as cli
+from bayestopics.cli.main import main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda.state import Prior
-from bayestopics.runs import fit as fit_module
-from bayestopics.runs.chain import warm
+from bayestopics.runs import driver
+from bayestopics.runs.chain import compile_sampler
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.fit import fit
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
+from killing import PATIENCE, PROGRAM, own_cache, state_files, states, wait_for
 
 PRIOR = Prior((0.3,) * 10, 0.2)
-PATIENCE = 120.0  # seconds until a process that does not get anywhere is a failure
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(fit_module, "CACHE", tmp_path / "cache")
-    return tmp_path / "cache"
 
 
 @pytest.fixture(scope="module")
@@ -50,18 +41,20 @@ def record_of(corpus: Corpus, out: Path, workers: int, **changes: Any) -> Result
     return read(out)
 
 
-def test_the_number_of_workers_changes_no_bit(tmp_path: Path, cache: Path, corpus: Corpus) -> None:
+def test_the_number_of_workers_changes_no_bit(tmp_path: Path, checkpoints: Path, corpus: Corpus) -> None:
     """Three chains on two workers, each with its share of the threads, and on one, which is this process."""
     several = record_of(corpus, tmp_path / "several", 2, sampler="grouped")
     assert same_bits(record_of(corpus, tmp_path / "one", 1, sampler="grouped"), several)
     assert several.volatile["resumed"] == [0, 0, 0]
     assert several.volatile["cpu_seconds"] > several.volatile["seconds"]  # the workers' time counts
-    assert not list((cache / "checkpoints").iterdir())
+    assert not list(checkpoints.iterdir())
 
 
-def test_no_workers(corpus: Corpus) -> None:
-    with pytest.raises(InputError, match="3 chains and 0 workers"):
+def test_nothing_to_do(corpus: Corpus) -> None:
+    with pytest.raises(InputError, match="0 workers"):
         record_of(corpus, Path(), 0)
+    with pytest.raises(InputError, match="0 chains"):
+        record_of(corpus, Path(), 1, chains=0)
 
 
 # -- errors in a worker -----------------------------------------------------------------------------
@@ -70,13 +63,24 @@ def test_no_workers(corpus: Corpus) -> None:
 class Failing(Checkpoint):
     """Makes one chain fail in its worker, while the other would go on for long."""
 
+    name = ""
+
+    def part(self, name: str) -> Checkpoint:
+        one = super().part(name)
+        assert isinstance(one, Failing)
+        one.name = name
+        return one
+
     def load(self) -> None:
-        if self.path.name == max(path.name for path in self.path.parent.glob("*.checkpoint")):
-            raise InputError("line 7: bad")
+        if self.name == "fit/chain-1":
+            self.fail()
+
+    def fail(self) -> None:
+        raise InputError("line 7: bad")
 
 
 class Dying(Failing):
-    def load(self) -> None:
+    def fail(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -89,50 +93,30 @@ class Dying(Failing):
 )
 def test_an_error_in_a_worker_is_one_line(
     tmp_path: Path,
-    cache: Path,
+    checkpoints: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
     corpus: Corpus,
     checkpoint: type[Failing],
     line: str,
 ) -> None:
-    def make(folder: Path, *rest: Any) -> Checkpoint:
-        made = checkpoint(folder, *rest)
-        made.path.parent.mkdir(parents=True, exist_ok=True)
-        made.path.touch()
-        return made
-
-    monkeypatch.setattr(fit_module, "Checkpoint", make)
+    monkeypatch.setattr(driver, "Checkpoint", checkpoint)
     write_corpus(corpus, tmp_path / "x.ldac")
-    endless = ["--sweeps", "1000000", "--chains", "2", "--workers", "2"]
-    assert cli.main(["fit", str(tmp_path / "x.ldac"), *endless, "--out", str(tmp_path / "out")]) == 2
+    endless = ["--sweeps", "100000000", "--chains", "2", "--workers", "2"]
+    assert main(["fit", str(tmp_path / "x.ldac"), *endless, "--out", str(tmp_path / "out")]) == 2
     assert capfd.readouterr() == ("", f"bayestopics: {line}\n")  # of this process and of the workers
     assert not (tmp_path / "out").exists()
 
 
 # -- interrupted and killed -------------------------------------------------------------------------
 
-# the command line, with frequent checkpoints; not a file, because every worker would import it
-PROGRAM = """
-import functools, signal, sys
-from bayestopics.cli.main import main
-from bayestopics.runs import fit
-signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background of a script ignores
-fit.fit = functools.partial(fit.fit, checkpoint_seconds=0.05)
-sys.exit(main())
-"""
-
 
 @pytest.fixture
-def start(tmp_path: Path, cache: Path, corpus: Corpus) -> Iterator[Callable[[], subprocess.Popen]]:
+def start(tmp_path: Path, corpus: Corpus) -> Iterator[Callable[[], subprocess.Popen]]:
     """Starts the program with two workers, in a session of its own, as a terminal would."""
-    warm("single-site")
-    kernels = Path(numba.config.CACHE_DIR)
-    cache.mkdir()
-    (cache / kernels.name).symlink_to(kernels)
+    compile_sampler("single-site")
     write_corpus(corpus, tmp_path / "x.ldac")
-    paths = os.pathsep.join(path for path in sys.path if path)
-    environment = os.environ | {"BAYESTOPICS_CACHE": str(cache), "PYTHONPATH": paths}
+    environment = own_cache(tmp_path / "cache", BAYESTOPICS_CHECKPOINT_SECONDS="0.05")
     # fewer than four kept sweeps have no R-hat: importing ArviZ for it takes longer than the chains
     sizes = ["--sweeps", "3", "--burn-in", "797", "--chains", "2", "--workers", "2"]
     command = [sys.executable, "-c", PROGRAM, "fit", str(tmp_path / "x.ldac"), *sizes, "--out", str(tmp_path / "out")]
@@ -149,17 +133,9 @@ def start(tmp_path: Path, cache: Path, corpus: Corpus) -> Iterator[Callable[[], 
         process.wait()
 
 
-def progress(folder: Path) -> list[tuple[int, int]]:
+def progress(checkpoints: Path) -> list[tuple[int, int]]:
     """(times resumed, sweeps done) of each chain."""
-    saved = [pickle.loads(path.read_bytes())[0] for path in sorted(folder.glob("*.checkpoint"))]
-    return [(resumed, len(rows)) for _, rows, _, resumed, *_ in saved]
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    return [(resumed, len(rows)) for _, rows, _, resumed, *_ in states(checkpoints)]
 
 
 def session_is_empty(session: int) -> bool:
@@ -175,28 +151,32 @@ def session_is_empty(session: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
-def test_interrupted_killed_and_resumed(tmp_path: Path, cache: Path, start: Callable[[], subprocess.Popen]) -> None:
-    folder = cache / "checkpoints"
+def test_interrupted_killed_and_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Callable[[], subprocess.Popen]
+) -> None:
+    checkpoints = tmp_path / "cache" / "checkpoints"
 
     process = start()
-    wait_for(lambda: len(progress(folder)) == 2)
+    wait_for(lambda: len(state_files(checkpoints)) == 2, process)
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C: to the parent and to the workers
-    line = "interrupted (`fit`, `hdp`, `evidence` and `topics`, called again, go on from their last checkpoint)"
+    line = "interrupted; the same command goes on from its last checkpoint"
     assert (process.communicate()[1], process.returncode) == (f"bayestopics: {line}\n", 130)
     wait_for(lambda: session_is_empty(process.pid))
-    assert [resumed for resumed, _ in progress(folder)] == [0, 0]
+    assert [resumed for resumed, _ in progress(checkpoints)] == [0, 0]
 
     process = start()
-    wait_for(lambda: any(resumed == 1 for resumed, _ in progress(folder)))
+    wait_for(lambda: any(resumed == 1 for resumed, _ in progress(checkpoints)), process)
     process.kill()  # the parent alone
     assert process.wait(PATIENCE) == -signal.SIGKILL
     wait_for(lambda: session_is_empty(process.pid))
-    before = progress(folder)
+    before = progress(checkpoints)
     assert any(sweeps < 800 for _, sweeps in before)
 
     # on with another number of workers
     options: dict[str, Any] = {"prior": Prior(0.1, 0.01), "sweeps": 3, "burn_in": 797, "chains": 2, "seed": 0}
-    resumed, whole = (record_of(read_corpus(tmp_path / "x.ldac"), tmp_path / "out", 1, **options) for _ in range(2))
+    monkeypatch.setattr(driver, "CHECKPOINTS", checkpoints)
+    same = read_corpus(tmp_path / "x.ldac")
+    resumed, whole = (record_of(same, tmp_path / name, 1, **options) for name in ("out", "whole"))
     assert sorted(resumed.volatile["resumed"]) == sorted(times + 1 for times, _ in before)
     assert whole.volatile["resumed"] == [0, 0]
     assert same_bits(resumed, whole)

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from bayestopics.api import hdp
 from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric import stream
-from bayestopics.nonparametric.compute import LEARNERS, HdpSettings, warm
+from bayestopics.nonparametric.compute import HdpSettings, compile_method
 from bayestopics.nonparametric.hdp_state import HdpState
+from bayestopics.nonparametric.learners import LEARNERS
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.runs import hdp as hdp_module
-from bayestopics.runs.hdp import hdp, last_state, rhat_of_topics
+from bayestopics.runs import driver
+from bayestopics.runs.hdp import last_state, rhat_of_topics
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
-from killing import Killed, KillingSecond
+from killing import PATIENCE, Killed, KillingSecond, own_cache, state_files, wait_for
 
 CORPUS = simulate_lda(
     documents=20, length=12, terms=9, topics=2, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)
 ).corpus
 EVERY = [("hdp", "gibbs"), ("hdp", "split-merge"), *LEARNERS]
-PATIENCE = 120.0  # seconds until a process that does not get anywhere is a failure
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(hdp_module, "CACHE", tmp_path / "cache")
-    return tmp_path / "cache"
 
 
 def record_of(out: Path, model: str = "hdp", method: str = "gibbs", **changes: Any) -> Result:
@@ -49,11 +41,11 @@ def record_of(out: Path, model: str = "hdp", method: str = "gibbs", **changes: A
 
 @pytest.mark.parametrize(("model", "method"), EVERY)
 def test_killed_again_and_again_it_gives_the_same_bits(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, model: str, method: str
+    tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch, model: str, method: str
 ) -> None:
     whole, lives = record_of(tmp_path / "whole", model, method), 0
     with monkeypatch.context() as patch:
-        patch.setattr(hdp_module, "Checkpoint", KillingSecond)
+        patch.setattr(driver, "Checkpoint", KillingSecond)
         while not (tmp_path / "resumed").exists():
             lives, KillingSecond.saves = lives + 1, 0
             try:
@@ -66,7 +58,7 @@ def test_killed_again_and_again_it_gives_the_same_bits(
     assert whole.volatile["resumed"] == [0, 0]
     assert same_bits(resumed, whole)
     assert len(resumed.tables["timing"]) == len(whole.tables["timing"])
-    assert not list((cache / "checkpoints").iterdir())
+    assert not list(checkpoints.iterdir())
 
 
 def test_the_number_of_workers_changes_no_bit(tmp_path: Path) -> None:
@@ -118,34 +110,18 @@ def test_a_saved_state_is_that_of_its_corpus(tmp_path: Path) -> None:
 
 # -- a process, killed outright ---------------------------------------------------------------------
 
-PROGRAM = """
-import functools, sys
-from bayestopics.cli.main import main
-from bayestopics.runs import hdp
-hdp.hdp = functools.partial(hdp.hdp, checkpoint_seconds=0.05)
-sys.exit(main())
-"""
 
-
-def test_the_command_is_killed_and_goes_on(tmp_path: Path, cache: Path) -> None:
-    warm(HdpSettings(method="split-merge"))
-    kernels = Path(numba.config.CACHE_DIR)
-    cache.mkdir()
-    (cache / kernels.name).symlink_to(kernels)
+def test_the_command_is_killed_and_goes_on(tmp_path: Path) -> None:
+    compile_method(HdpSettings(method="split-merge"))
     corpus = simulate_lda(100, 60, 50, 5, 0.2, 0.1, np.random.default_rng(1)).corpus
     write_corpus(corpus, tmp_path / "x.ldac")
-    out, folder = tmp_path / "out", cache / "checkpoints"
+    out = tmp_path / "out"
     # fewer than four kept sweeps have no R-hat: importing ArviZ for it takes longer than the chain
     words = ["hdp", str(tmp_path / "x.ldac"), "--method", "split-merge", "--sweeps", "3", "--burn-in", "597"]
-    command = [sys.executable, "-c", PROGRAM, *words, "--workers", "1", "--out", str(out)]
-    paths = os.pathsep.join(path for path in sys.path if path)
-    environment = os.environ | {"BAYESTOPICS_CACHE": str(cache), "PYTHONPATH": paths}
+    command = [sys.executable, "-m", "bayestopics.cli", *words, "--workers", "1", "--out", str(out)]
+    environment = own_cache(tmp_path / "cache", BAYESTOPICS_CHECKPOINT_SECONDS="0.05")
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
-    end = time.monotonic() + PATIENCE
-    while not list(folder.glob("*.checkpoint")):
-        assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    wait_for(lambda: bool(state_files(tmp_path / "cache" / "checkpoints")), process)
     process.kill()
     assert process.wait(PATIENCE) == -signal.SIGKILL, "it ended before it was killed"
     assert not out.exists()
@@ -173,16 +149,16 @@ def test_chains_that_agree_and_chains_that_do_not() -> None:
 def test_disagreement_is_said_in_words() -> None:
     """Many topics at the start, and two sweeps: chains that started elsewhere are elsewhere."""
     corpus = simulate_lda(30, 40, 60, 3, 0.2, 0.1, np.random.default_rng(2)).corpus
-    found = hdp(corpus, sweeps=6, burn_in=0, chains=2)
+    found = hdp(corpus, sweeps=6, burn_in=0, chains=2).summary()
     assert [chain["start"] for chain in found["chains"]] == [1, 20]
     assert found["rhat_topics"] > 1.01
     assert any("the chains disagree about the number of topics (means " in text for text in found["warnings"])
-    streams = hdp(corpus, method="truncation-free", sweeps=1, batch_size=5, chains=4)
+    streams = hdp(corpus, method="truncation-free", sweeps=1, batch_size=5, chains=4).summary()
     ends = [int(k) for k in streams["topics"]]
     assert len(ends) > 1
     assert f"the streams end with {min(ends)} to {max(ends)} topics" in streams["warnings"][-1]
 
 
 def test_nothing_to_do() -> None:
-    with pytest.raises(InputError, match="0 chains and 1 workers"):
+    with pytest.raises(InputError, match="0 chains"):
         hdp(CORPUS, chains=0)

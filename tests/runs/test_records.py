@@ -17,14 +17,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import oracle
+from bayestopics.api import fit
 from bayestopics.base import files
 from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.lda.state import Prior
-from bayestopics.runs import fit as fit_module
-from bayestopics.runs.fit import fit
 from bayestopics.runs.publish import _points, publish
 from bayestopics.runs.record import read, same_bits, write
 from bayestopics.runs.result import Result
@@ -75,8 +74,8 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_json_has_no_nan_or_infinity(tmp_path: Path) -> None:
-    record = example()
-    record.volatile = {"rate": np.float64(np.inf), "list": [np.nan, (1.0, -np.inf)], "array": np.array([np.nan, 1.0])}
+    rates = {"rate": np.float64(np.inf), "list": [np.nan, (1.0, -np.inf)], "array": np.array([np.nan, 1.0])}
+    record = dataclasses.replace(example(), volatile=rates)
     write(record, tmp_path / "record")
 
     def refuse(constant: str) -> None:
@@ -84,7 +83,7 @@ def test_json_has_no_nan_or_infinity(tmp_path: Path) -> None:
 
     content = json.loads((tmp_path / "record" / "run.json").read_text(), parse_constant=refuse)
     assert content["metrics"]["missing"] is None
-    assert content["run"]["params"]["limit"] is None
+    assert content["task"]["params"]["limit"] is None
     assert content["volatile"] == {"rate": None, "list": [None, [1.0, None]], "array": [None, 1.0]}
 
 
@@ -169,8 +168,7 @@ def test_a_kill_while_replacing_never_leaves_half_a_record(
 
 
 def test_same_bits_ignores_what_is_volatile() -> None:
-    other = example()
-    other.volatile = {}
+    other = dataclasses.replace(example(), volatile={})
     other.tables["timing"]["seconds"] += 1
     assert same_bits(example(), other)
     del other.tables["timing"]
@@ -268,8 +266,7 @@ def test_the_stream_of_a_key_never_changes() -> None:
 # -- bytes ------------------------------------------------------------------------------------------
 
 
-def test_identical_runs_write_identical_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_module, "CACHE", tmp_path / "cache")
+def test_identical_runs_write_identical_bytes(tmp_path: Path) -> None:
     corpus = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
     for name in ("first", "second"):
         out = tmp_path / name

@@ -1,31 +1,72 @@
-"""All claims that are answered: the rule in the file is the docstring of its function; and no records, no answer."""
+"""All claims: each has an answer, in one line; and no records, no answer."""
 
-from importlib import import_module
-from pathlib import Path
-
+import pandas as pd
 import pytest
-import yaml
 
-from bayestopics.studies.claims import MissingRecords
+from bayestopics.studies.claims import LONGEST, Answer, all_claims, answers, claim, markdown, page, table, write
+from bayestopics.studies.records import MissingRecords
 
-FILE = Path(__file__).parents[2] / "config/claims.yaml"
-CLAIMS = {c["id"]: c for c in yaml.safe_load(FILE.read_text(encoding="utf-8")) if "function" in c}
-SHORTENED = ("T12", "H7", "B1", "B2", "B3", "B4", "B5")  # the file has the rule in fewer words
+CLAIMS = {one.id: one for one in all_claims()}
 
 
-def function_of(claim: str):
-    module, _, name = CLAIMS[claim]["function"].partition(":")
-    return getattr(import_module(module), name)
+def test_every_paper_has_its_claims_in_order():
+    assert len(CLAIMS) == 41
+    assert [name for name in CLAIMS if name.startswith("T")] == [f"T{number}" for number in range(1, 18)]
+    assert {one.study for one in CLAIMS.values()} == {
+        "blocking",
+        "corpora",
+        "hyperparameters",
+        "number_of_topics",
+        "split_merge",
+        "truncation_free",
+    }
 
 
-@pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim not in SHORTENED])
-def test_rules_are_the_docstrings(claim):
-    assert " ".join(function_of(claim).__doc__.split()) == f"{claim}: {CLAIMS[claim]['rule']}."
+@pytest.mark.parametrize("one", CLAIMS.values(), ids=CLAIMS)
+def test_a_rule_stands_once(one):
+    assert one.rule
+    assert one.function.__doc__ is None
 
 
-@pytest.mark.parametrize(
-    "claim", [claim for claim in CLAIMS if claim != "H7"]
-)  # which says how many numbers are missing
-def test_no_records_no_answer(claim):
+@pytest.mark.parametrize("name", [name for name in CLAIMS if name != "H7"])  # which says how many numbers are missing
+def test_no_records_no_answer(name):
     with pytest.raises(MissingRecords):
-        function_of(claim)({}, {}, CLAIMS[claim].get("numbers", {}))
+        CLAIMS[name].answer({}, {})
+
+
+def test_an_answer_is_one_line_and_its_verdict_one_of_four():
+    for ours, error, verdict in (
+        ("x" * (LONGEST + 1), "", "partly"),
+        ("", "x" * (LONGEST + 1), "partly"),
+        ("two\nlines", "", "partly"),
+        ("", "", "perhaps"),
+    ):
+        with pytest.raises(ValueError, match=r"one line of at most 160|is none of"):
+            Answer(ours, error, verdict)
+
+
+def test_a_claim_is_answered_once():
+    def answer(records, entries, numbers):
+        return Answer("", "", "partly")
+
+    answer.__module__ = "bayestopics.studies.blocking.claims"
+    said = {"paper": "", "where": "", "statement": "", "rule": ""}
+    claim("X1", **said)(answer)
+    with pytest.raises(ValueError, match="X1 is answered twice"):
+        claim("X1", **said)(answer)
+    del answer.__globals__["CLAIMS"]
+
+
+def test_tables_for_people(tmp_path):
+    found = answers({"corpora": {}}, {}, ["kos"])
+    assert found["B2"] == "not answered: corpus not available: kos"
+    assert found["T1"] == "not answered: the study number_of_topics was not run"
+    listed = table({"corpora": {}}, {}, "smoke", ["kos"])
+    assert listed.set_index("id")["details"]["H7"] == "claims/H7.csv"
+    write(tmp_path, listed, found, "smoke", {"kos": "internet"})
+    assert {path.name for path in tmp_path.iterdir()} == {"claims", "claims.csv", "claims.md"}
+    assert [path.name for path in (tmp_path / "claims").iterdir()] == ["H7.csv"]
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "claims.csv", keep_default_na=False), listed)
+    text = markdown(listed, "smoke", {"kos": "internet"})
+    assert "[H7](claims/H7.csv)" in text.partition("## Open")[0]
+    assert '<a href="claims/H7.csv">' in page(listed, "smoke", {})

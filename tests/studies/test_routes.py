@@ -16,7 +16,7 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import read, same_bits, write
 from bayestopics.runs.task import Task
 from bayestopics.studies.routes import compute_routes as routes
-from bayestopics.studies.routes import figures
+from bayestopics.studies.routes import figures, tables
 
 CONFIG = yaml.safe_load((Path(__file__).parents[2] / "config/studies/routes.yaml").read_text(encoding="utf-8"))
 WORK = {key: value for key, value in CONFIG["scales"]["smoke"]["runs"][0].items() if key != "corpora"}
@@ -70,7 +70,7 @@ def test_every_route_answers(computed, tmp_path):
     assert computed.metrics["true_topics"] == 4
     pyplot.close(figures.draw_routes([computed, computed], "smoke"))
     write(computed, tmp_path / "record")
-    table = figures.routes_table([read(tmp_path / "record")])
+    table = tables.routes_table([read(tmp_path / "record")])
     assert len(table) == 6
     assert table["what_it_is"].str.len().min() > 10
 

@@ -4,9 +4,9 @@ import json
 from textwrap import dedent
 
 import pandas as pd
-from conftest import Project
 
 from bayestopics.runs.record import read
+from conftest import Project
 
 SETTINGS = """
 description: The mean of a few random numbers

@@ -16,9 +16,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from conftest import PATIENCE, eventually, stop
 
 from bayestopics.runs.publish import EXPERIMENT
+from conftest import PATIENCE, eventually, stop
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH")

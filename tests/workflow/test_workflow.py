@@ -12,11 +12,11 @@ import time
 
 import pandas as pd
 import pytest
-from conftest import PATIENCE, Project
 
 from bayestopics.runs.publish import CHILD_OF, EXPERIMENT, IDENTITY, PARENT, publish
 from bayestopics.runs.record import read, same_bits
 from bayestopics.studies.claims import VERDICTS, all_claims
+from conftest import PATIENCE, Project
 
 
 def jobs(output: str) -> dict[str, int]:

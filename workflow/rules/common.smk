@@ -301,6 +301,6 @@ def compile_kernels():
     mark = Path(f"results/kernels-{kernel_hash()}.ready")
     if not mark.exists():
         print("Compiling the kernels", file=sys.stderr, flush=True)
-        subprocess.run([sys.executable, "-m", "bayestopics.runs.warm"], check=True)
+        subprocess.run([sys.executable, "-m", "bayestopics.runs.compile"], check=True)
         mark.parent.mkdir(exist_ok=True)
         mark.touch()

@@ -13,6 +13,7 @@ import hashlib
 import io
 import json
 import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,15 @@ def pack(value: Any) -> bytes:
     named = {f"a{number}": array for number, array in enumerate(packer.arrays)}
     np.savez(content, allow_pickle=False, **{STRUCTURE: np.frombuffer(structure, np.uint8)}, **named)
     body = content.getvalue()
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+    return _head(body) + body
 
 
 def unpack(data: bytes) -> Any:
-    start = len(MAGIC) + 65
+    start = len(_head(b""))
     if not data.startswith(MAGIC) or len(data) < start:
         raise Damaged("it is no file of ours, or cut short")
     body = data[start:]
-    if hashlib.sha256(body).hexdigest().encode() != data[len(MAGIC) : start - 1]:
+    if data[:start] != _head(body):
         raise Damaged("its checksum is wrong")
     try:
         with np.load(io.BytesIO(body), allow_pickle=False) as archive:
@@ -54,13 +55,16 @@ def unpack(data: bytes) -> Any:
         raise Damaged(f"it cannot be understood ({type(error).__name__}: {error})") from None
 
 
+def _head(body: bytes) -> bytes:
+    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n"
+
+
 class _Packer:
     """Values as JSON: plain ones as they are, lists as lists, all else as {kind: content}."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
         self._numbers: dict[int, int] = {}  # of arrays that are there already: what was shared stays shared
-        self._alive: list[Any] = []  # so that no id is used twice
 
     def plain(self, value: Any) -> Any:
         if value is None or type(value) in (bool, int, float, str):
@@ -71,7 +75,7 @@ class _Packer:
             return {"tuple": [self.plain(item) for item in value]}
         if type(value) is dict:
             return {"dict": [[self.plain(key), self.plain(item)] for key, item in value.items()]}
-        if isinstance(value, np.ndarray):
+        if type(value) is np.ndarray:  # no subclass: a mask, say, would be lost
             return {"array": [self._number(value), value.flags.writeable]}
         if isinstance(value, np.generic):
             return {"scalar": self._number(np.array(value))}
@@ -93,7 +97,6 @@ class _Packer:
         if id(array) not in self._numbers:
             self._numbers[id(array)] = len(self.arrays)
             self.arrays.append(array)
-            self._alive.append(array)
         return self._numbers[id(array)]
 
     def _table(self, table: pd.DataFrame) -> int:
@@ -137,8 +140,8 @@ class _Unpacker:
 
     def _dataclass(self, module: str, name: str, content: dict[str, Any]) -> Any:
         kind: Any = sys.modules.get(module)
-        for part in name.split("."):
-            kind = getattr(kind, part, None)
+        for part in name.split("."):  # in the dictionaries: `getattr` may call something
+            kind = vars(kind).get(part) if isinstance(kind, ModuleType | type) else None
         if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
             raise Damaged(f"{module}.{name} is no dataclass here")
         if {field.name for field in dataclasses.fields(kind)} != set(content):

@@ -43,6 +43,9 @@ def pool(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
     try:
         with lifeline, end, executor:
             try:
+                for _ in range(workers):
+                    # they start now: an executor does not see the death of a worker that starts with its last job
+                    _submit(executor, _nothing)
                 yield partial(_submit, executor)
             except BaseException:
                 end.close()
@@ -132,6 +135,9 @@ def _start_worker(lifeline: Connection, threads: int, *shared: Any) -> None:
 def _end_with(lifeline: Connection) -> None:
     lifeline.poll(None)  # nothing is ever sent: it returns when the other end is closed
     os._exit(1)
+
+
+def _nothing(*_: Any) -> None: ...
 
 
 def _call(function: Callable, *arguments: Any) -> Any:

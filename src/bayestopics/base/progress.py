@@ -45,7 +45,8 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _under_way.remove(self)
+        if self in _under_way:  # and was not ended with a computation that failed
+            _under_way.remove(self)
         if self._bar is not None:
             self._bar.close()
 
@@ -73,6 +74,12 @@ def tick() -> None:
     minutes, seconds = divmod(round(now - _under_way[0]._start), 60)
     line = "; ".join(map(str, _under_way))
     print(f"bayestopics: {line} ({minutes}:{seconds:02} minutes)", file=sys.stderr, flush=True)
+
+
+def end() -> None:
+    """After an error: nothing is under way, and what is said next is not said on the line of a bar."""
+    while _under_way:
+        _under_way[-1].__exit__()
 
 
 def counted(

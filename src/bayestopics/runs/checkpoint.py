@@ -27,6 +27,8 @@ from bayestopics.runs.task import Task
 
 NO_SECONDS = {"wall_seconds": 0.0, "cpu_seconds": 0.0}
 
+_told: set[Path] = set()  # folders that cannot be written, of which this process has said so
+
 
 class Checkpoint:
     def __init__(self, folder: Path, task: Task, every_seconds: float = 30.0) -> None:
@@ -36,7 +38,7 @@ class Checkpoint:
         self._last = time.monotonic()
         self._watch, self._process = Stopwatch(), os.getpid()
         self._earlier = self._seconds_of_earlier_lives()
-        self._told = False
+        _told.discard(self.folder)
 
     def part(self, name: str) -> Checkpoint:
         """The checkpoint of a part of the run."""
@@ -53,7 +55,7 @@ class Checkpoint:
         """The saved state, or None."""
         try:
             return unpack(self.path.read_bytes())
-        except FileNotFoundError:  # never saved, or a twin of this process has just finished
+        except (FileNotFoundError, NotADirectoryError):  # never saved, or a twin of this process has just finished
             return None
         except (Damaged, OSError) as error:
             aside = self.path.with_suffix(".damaged")
@@ -73,9 +75,9 @@ class Checkpoint:
             if os.getpid() == self._process:
                 _write(self.folder / "seconds.json", json.dumps(self.seconds()).encode())
         except OSError as error:
-            if not self._told:
+            if self.folder not in _told:
                 self._say(f"{self.path}: this checkpoint cannot be written ({error.strerror}); the run goes on without")
-            self._told = True
+            _told.add(self.folder)
         self._last = time.monotonic()
 
     def seconds(self) -> dict[str, float]:

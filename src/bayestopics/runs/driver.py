@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bayestopics.base import progress
 from bayestopics.base.jit import CACHE
 from bayestopics.base.problems import InputError
 from bayestopics.base.stopwatch import Stopwatch
@@ -17,8 +18,18 @@ from bayestopics.runs.record import check_place, write
 from bayestopics.runs.result import Compute, Result, key, of_its_kind, versions
 from bayestopics.runs.task import Task
 
+
+def seconds_in(variable: str, default: float) -> float:
+    """A number of seconds that the environment may give."""
+    text = os.environ.get(variable) or str(default)
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{variable}={text}: is not a number of seconds") from None
+
+
 CHECKPOINTS = CACHE / "checkpoints"
-EVERY_SECONDS = float(os.environ.get("BAYESTOPICS_CHECKPOINT_SECONDS") or 30.0)
+EVERY_SECONDS = seconds_in("BAYESTOPICS_CHECKPOINT_SECONDS", 30.0)
 
 
 class NotKept(InputError):
@@ -36,17 +47,21 @@ def run(
     *,
     out: Path | None = None,
     overwrite: bool = False,
-    checkpoints: Path = CHECKPOINTS,
+    checkpoints: Path | None = None,
 ) -> Result:
     """compute(task, corpus, checkpoint), from the last checkpoint on; the record goes to `out`.
 
-    A record of the same task that is there already is the answer, unless `overwrite` is true.
+    A record of the same task that is there already is the answer, unless `overwrite` is true. Checkpoints are in
+    CHECKPOINTS, unless another folder is given.
     """
     if out is not None and (there := check_place(out, key(task, versions()), overwrite)) is not None:
         return there
-    watch, checkpoint = Stopwatch(), Checkpoint(checkpoints, task, EVERY_SECONDS)
+    watch, checkpoint = Stopwatch(), Checkpoint(checkpoints or CHECKPOINTS, task, EVERY_SECONDS)
     resumed = checkpoint.exists()
-    result = compute(task, corpus, checkpoint)
+    try:
+        result = compute(task, corpus, checkpoint)
+    finally:
+        progress.end()
     volatile = {**watch.volatile(), "resumed": resumed, **result.volatile, **checkpoint.seconds()}
     result = of_its_kind(result, volatile=volatile)
     if out is not None:

@@ -14,6 +14,7 @@ import dataclasses
 import io
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
@@ -49,30 +50,34 @@ class MissingPart(MissingRecords):
 
     why = "not kept"
 
-    def __init__(self, run: str, part: str) -> None:
-        super().__init__([f"{part} of {run}"])
-        self.run = run
+    def __init__(self, task: Task, part: str) -> None:
+        super().__init__([f"{part} of {task.name}"])
+        self.kind, self.part = task.params["kind"], part
+
+    def concerns(self, result: Result) -> bool:
+        """Records of a kind are read alike: whether this one would be missed next."""
+        return result.task.params["kind"] == self.kind and self.part not in {*result.tables, *result.arrays}
 
 
 class Parts(dict[str, Any]):
     """Tables or arrays of a record; `read` are the names of those that something asked for."""
 
-    def __init__(self, run: str, content: Mapping[str, Any], read: Iterable[str] = ()) -> None:
+    def __init__(self, task: Task, content: Mapping[str, Any], read: Iterable[str] = ()) -> None:
         super().__init__(content)
-        self.run, self.read = run, set(read)
+        self.task, self.read = task, set(read)
 
     def __getitem__(self, name: str) -> Any:
         self.read.add(name)
         return super().__getitem__(name)
 
     def __missing__(self, name: str) -> Any:
-        raise MissingPart(self.run, name)
+        raise MissingPart(self.task, name)
 
 
 def watched(result: Result) -> Result:
     """The same result; what is read of it is noted."""
-    name = result.task.name
-    return dataclasses.replace(result, tables=Parts(name, result.tables), arrays=Parts(name, result.arrays))
+    tables, arrays = (Parts(result.task, parts) for parts in (result.tables, result.arrays))
+    return dataclasses.replace(result, tables=tables, arrays=arrays)
 
 
 # -- writing -----------------------------------------------------------------------------------------
@@ -83,7 +88,7 @@ def write_kept(results: Iterable[Result], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, str]] = []
     files: dict[str, list[pa.Table]] = {}
-    for result in sorted(results, key=lambda result: result.task.name):
+    for result in results:
         kind, dtypes = result.task.params["kind"], {}
         for name, table in result.tables.items():
             content = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
@@ -140,8 +145,10 @@ def read_kept(folder: Path) -> dict[str, Result]:
     return {row[RUN]: _restored(row, files) for row in pq.read_table(folder / "runs.parquet").to_pylist()}
 
 
-def _by_run(path: Path) -> dict[str, pd.DataFrame]:
-    return dict(iter(pq.read_table(path).to_pandas().groupby(RUN, sort=False)))
+def _by_run(path: Path) -> defaultdict[str, pd.DataFrame]:
+    """Run -> its rows; a run may have none."""
+    table = pq.read_table(path).to_pandas()
+    return defaultdict(lambda: table[:0], iter(table.groupby(RUN, sort=False)))
 
 
 def _restored(row: dict[str, str], files: Mapping[str, Mapping[str, pd.DataFrame]]) -> Result:
@@ -160,8 +167,8 @@ def _restored(row: dict[str, str], files: Mapping[str, Mapping[str, pd.DataFrame
         task,
         metrics={key: math.nan if value is None else value for key, value in content["metrics"].items()},
         warnings=content["warnings"],
-        tables=Parts(name, tables, tables),
-        arrays=Parts(name, arrays, arrays),
+        tables=Parts(task, tables, read=tables),
+        arrays=Parts(task, arrays, read=arrays),
         volatile=content["volatile"],
         versions=content["versions"],
         answer=content["answer"],
@@ -178,7 +185,7 @@ def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Mad
         try:
             return make(left)
         except MissingPart as missing:
-            left = [record for record in left if record.task.name != missing.run]
+            left = [record for record in left if not missing.concerns(record)]
             plt.close("all")  # what was begun and cannot be finished
         except MissingRecords:
             break

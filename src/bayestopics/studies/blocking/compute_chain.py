@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayestopics.base.seeds import generator
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
 from bayestopics.lda.state import Prior, State
@@ -51,7 +50,6 @@ def token_pairs(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    watch = Stopwatch()
     params = task.params
     shared = f"{task.study}/{task.corpus}"  # the sampler is left out of these keys
     training, heldout = split(corpus, params["heldout_documents"], generator(task.seed, f"{shared}/split"))
@@ -83,10 +81,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         task,
         metrics,
         tables={"trace": trace.drop(columns="log_transition"), "timing": chain.timing()},
-        volatile=watch.volatile(
-            seconds_a_sweep=float(np.median(chain.seconds)),
-            sampling_seconds=seconds,
-            tokens_per_second=training.token_count * sweeps / seconds,
-            resumed=chain.resumed,
-        ),
+        volatile={
+            "seconds_a_sweep": float(np.median(chain.seconds)),
+            "sampling_seconds": seconds,
+            "tokens_per_second": training.token_count * sweeps / seconds,
+            "resumed": chain.resumed,
+        },
     )

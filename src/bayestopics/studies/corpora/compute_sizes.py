@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.predict.completion import split
 from bayestopics.runs.checkpoint import Checkpoint
@@ -19,7 +18,6 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     With `heldout_documents` also of the training part, averaged over `splits` random splits (Zhang & Sisson hold out
     half of the words of the last documents).
     """
-    watch = Stopwatch()
     counts = corpus.counts.data
     metrics: dict[str, float] = {key: value for key, value in corpus.summary().items() if not isinstance(value, str)}
     metrics |= {
@@ -34,7 +32,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         metrics["training_words_once_share"] = float(np.mean(shares))
         metrics["training_words_once_sd"] = float(np.std(shares, ddof=1))
         tables["splits"] = pd.DataFrame({"training_words_once_share": shares})
-    return Result(task, metrics, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, tables=tables)
 
 
 def words_once(corpus: Corpus) -> float:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from bayestopics.base.seeds import generator
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import effective_sample_size, mcse
 from bayestopics.lda.state import Prior
@@ -23,7 +22,6 @@ FEW_EFFECTIVE_DRAWS = 20
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    watch = Stopwatch()
     params = task.params
     # the key leaves the chain out: all chains of a corpus see the same split
     split_rng = generator(task.seed, f"{task.study}/{task.corpus}/split")
@@ -69,9 +67,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
             "topics": topics_table(training, chain.state.term_topic, params["eta"]),
             "shares": topic_shares(chain.state.term_topic),
         },
-        volatile=watch.volatile(
-            sampling_seconds=seconds,
-            tokens_per_second=training.token_count * len(chain.seconds) / seconds,
-            resumed=chain.resumed,
-        ),
+        volatile={
+            "sampling_seconds": seconds,
+            "tokens_per_second": training.token_count * len(chain.seconds) / seconds,
+            "resumed": chain.resumed,
+        },
     )

@@ -250,7 +250,7 @@ def h4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     unknown = [f"{row['corpus']} does not identify {row['not_identified']}" for row in rows if row["not_identified"]]
     known = details.loc[details["not_identified"] == "", "factor_off"]
     ours = f"(alpha, eta) is off by a factor of at most {known.max():.3g} on {len(known)} of 4 corpora"
-    ours += "".join(f"; {text}" for text in unknown)
+    ours += f"; {unknown[0]}" if unknown else ""
     error = f"standard error of M-hat at most {details['largest_error'].max():.1%} of its largest value; "
     error += f"{details['region_covers_truth'].sum()} of 4 regions for h cover the truth"
     parts = (details["factor_off"].max() < 1.35, details["largest_error"].max() < 0.1)
@@ -284,7 +284,7 @@ def h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         float(_apart(best_of(record), record.task.params["truth"])[0]) for record in found.values()
     ]
     own, away = details[["alpha_deviation", "eta_deviation"]].to_numpy(), details["distance_to_truth"].to_numpy()
-    ours = "from the smallest to the largest corpus: deviations of h " + ", ".join(_h(sd) for sd in own)
+    ours = "smallest to largest corpus: deviations of h " + ", ".join(_h(sd) for sd in own)
     ours += "; distance to the truth " + ", ".join(f"{far:.2f}" for far in away)
     short = _too_short(found.values()) or ("no region for h" if np.isnan(own).any() else "")
     error = "one corpus of each size: the distance may fall or rise by chance"

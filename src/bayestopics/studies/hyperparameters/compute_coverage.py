@@ -13,7 +13,6 @@ import pandas as pd
 from bayestopics.base.progress import counted
 from bayestopics.base.seeds import seed_from
 from bayestopics.base.stages import Stages
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import best, best_of_chains
 from bayestopics.hyper.search import Runner, find
@@ -27,7 +26,7 @@ TOGETHER = 10  # chains in an ellipse of theirs
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`chains`: a row an ellipse."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     seed = seed_from(task.generator("truth"))
     long = find(corpus, params["topics"], sweeps=params["long"], seed=seed, checkpoint=checkpoint.part("truth"))
     truth = np.array([long.best.alpha, long.best.eta])
@@ -43,7 +42,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     shares = table.groupby("kind")["covers"].mean()
     metrics = {f"coverage_{kind}": float(share) for kind, share in shares.items()}
     metrics |= {"truth_alpha": float(truth[0]), "truth_eta": float(truth[1])}
-    return Result(task, metrics, long.warnings, tables={"chains": table}, volatile=watch.volatile())
+    return Result(task, metrics, long.warnings, tables={"chains": table})
 
 
 def _row(kind: str, number: int, chains: list[TemperedChain], truth: np.ndarray) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.variational_em import variational_em
@@ -26,10 +25,10 @@ AVERAGED = 0.4  # the share of the steps of Gibbs-EM, at the end, whose noise is
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`ends`: a row a method and start, with the last h and the mean of the last steps; `path`; `timing`, CPU
     seconds: those of tempering are too, and on a busy machine the others say how busy it was."""
-    watch, methods = Stopwatch(), task.params["methods"]
+    methods = task.params["methods"]
     jobs = [(method, start) for method in methods for start in range(task.params["starts"])]
     done: list[dict[str, Any]] = checkpoint.load() or []
-    warm()
+    compile_rivals()
     for method, start in counted(jobs[len(done) :], task.name, "run"):
         first = starting_point(task.generator(f"start {start}"))
         rng, begin = task.generator(f"{method} {start}"), time.process_time()
@@ -47,10 +46,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     spread = np.log(ends.groupby("method")[["alpha", "eta"]].agg(["min", "max"]))
     metrics = {f"spread_{method}": _spread(spread.loc[method]) for method in methods}
     warnings = sorted({f"{job['method']}: {warning}" for job in done for warning in job["warnings"]})
-    return Result(task, metrics, warnings, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, warnings, tables=tables)
 
 
-def warm() -> None:
+def compile_rivals() -> None:
     """Kernels are compiled, or taken from the cache, before seconds are counted."""
     tokens = np.array([0, 1])
     two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)

@@ -8,7 +8,6 @@ import pandas as pd
 
 from bayestopics.base.progress import counted
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.ad_hoc import CHOICES, ad_hoc
 from bayestopics.lda.state import Prior
@@ -24,7 +23,7 @@ WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
     """`before` are the records of tempering and of its rivals on the same corpus. The documents that are left out are
     the same for every choice. Tables: `scores`, a row a choice; `documents`, a row a choice and document."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     seed = seed_from(task.generator())
     made = checkpoint.load() or {}
     chosen = choices(before, params["topics"])
@@ -48,7 +47,6 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
         {choice: one.log_score for choice, one in made.items()},
         [f"{choice}: {warning}" for choice, one in made.items() for warning in one.warnings],
         tables={"scores": pd.DataFrame(rows), "documents": pd.DataFrame(documents)},
-        volatile=watch.volatile(),
     )
 
 

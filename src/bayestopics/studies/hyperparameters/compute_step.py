@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bayestopics.base.seeds import generator, seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.iterative_grid import Step, one_step, settled
 from bayestopics.runs.checkpoint import Checkpoint
@@ -21,7 +20,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
 
     Steps go on after the grid has settled, so that one sees that it has.
     """
-    watch, params = Stopwatch(), task.params
+    params = task.params
     steps = _steps(before[-1].tables["steps"]) if before else []
     shape = (params["shape"][0], params["shape"][1])
     seed = seed_from(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid"))  # of all steps
@@ -35,7 +34,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
         "settled": float(settled(steps, shape)),
     }
     tables = {"steps": table, "surface": surface_table(chain, params["fine"])}
-    return Result(task, metrics, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, tables=tables)
 
 
 def _steps(table: pd.DataFrame) -> list[Step]:

@@ -273,7 +273,7 @@ def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
                 row = {**keys, "by": name, "start": r.task.params["start"], "topics": int(r.metrics["mode"])}
                 rows.append(row | {"share": r.metrics["probability_of_mode"]})
         modes = ", ".join(f"{r.metrics['mode']:.0f}" for r in walks)
-        said.append(f"{corpus}: PMMH has its modes at T = {modes}, the yardstick at {best} (paper {topics})")
+        said.append(f"{corpus}: modes of PMMH {modes}, of the yardstick {best}, in the paper {topics}")
     # what a forgotten constant would do: it comes near the paper's numbers
     slipped = constants_table([_evidence(records, corpus, YARDSTICK) for corpus in REAL]).set_index("left out")
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):

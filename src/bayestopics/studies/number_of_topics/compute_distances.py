@@ -7,7 +7,6 @@ import pandas as pd
 from scipy.spatial.distance import pdist
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.lda import sampler
@@ -20,7 +19,7 @@ from bayestopics.runs.task import Task
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """The mean over all pairs of topics, which does not know their labels, of draws of beta along one chain."""
-    watch, params, rng = Stopwatch(), task.params, task.generator()
+    params, rng = task.params, task.generator()
     module = sampler(params["sampler"])
     state = module.init(corpus, params["topics"], Prior(params["alpha"], params["eta"]), rng)
     means = []
@@ -32,4 +31,4 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     distances = np.array(means)
     metrics = {"distance": float(distances.mean()), "distance_error": float(mcse(distances))}
     trace = pd.DataFrame({"sweep": np.arange(len(distances)), "distance": distances})
-    return Result(task, metrics, tables={"trace": trace}, volatile=watch.volatile())
+    return Result(task, metrics, tables={"trace": trace})

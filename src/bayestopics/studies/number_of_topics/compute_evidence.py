@@ -9,7 +9,6 @@ import numba
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence, summary
 from bayestopics.lda.state import Prior
@@ -22,7 +21,6 @@ from bayestopics.runs.task import Task
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
     """The tables of `runs.evidence`, and `size`, one row: documents and terms. A harmonic mean is read from the
     `other` one, if that record is there `before`."""
-    watch = Stopwatch()
     params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
     if before:
         logs, seconds = (by_topics(before[0].tables[name], params["topics"]) for name in ("other", "timing"))
@@ -41,9 +39,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
         )
     result = result_of(task, found)
     size = pd.DataFrame([{"documents": corpus.document_count, "terms": corpus.term_count}])
-    return replace(
-        result, tables={**result.tables, "size": size}, answer={}, volatile=watch.volatile(**result.volatile)
-    )
+    return replace(result, tables={**result.tables, "size": size}, answer={}, volatile=result.volatile)
 
 
 def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:

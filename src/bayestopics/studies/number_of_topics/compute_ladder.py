@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import annealing, reference
-from bayestopics.evidence.compute import ESTIMATORS, warm
+from bayestopics.evidence.compute import compile_estimator, estimator
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
@@ -30,7 +29,7 @@ LAW = ("documents", "length", "terms", "topics", "alpha", "eta")
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`corpus` names the law; the corpora are further draws of it. `estimates`: a row a corpus, path, number of steps,
     direction and repeat; all at the true T and prior."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     law = {key: params["law"][key] for key in LAW}
     jobs = [
         (number, path, steps, direction, repeat)
@@ -44,7 +43,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     for job in counted(jobs[len(rows) :], task.name, "estimate"):
         number, path, steps, direction, repeat = job
         simulated = simulate_lda(**law, rng=task.generator(f"corpus {number}"))
-        warm(path)
+        compile_estimator(path)
         rng, start = task.generator(str(job)), time.process_time()
         value = _estimate(simulated.corpus, simulated.truth["assignments"], law, path, steps, direction, rng)
         seconds = time.process_time() - start
@@ -57,9 +56,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     ends = longest.groupby(["corpus", "direction"])["log_estimate"].mean().unstack()
     metrics = {"gap": float((ends["backward"] - ends["forward"]).mean())}
     timing = table.drop(columns="log_estimate")
-    return Result(
-        task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing}, volatile=watch.volatile()
-    )
+    return Result(task, metrics, tables={"estimates": table.drop(columns="seconds"), "timing": timing})
 
 
 def _estimate(
@@ -73,7 +70,8 @@ def _estimate(
 ) -> float:
     topics, prior = law["topics"], Prior(law["alpha"], law["eta"])
     if direction == "forward":
-        return ESTIMATORS[path](corpus, topics, prior, steps, rng)
+        estimate: float = estimator(path).repeat(corpus, topics, prior, steps, rng)
+        return estimate
     if path == "reference":
         return reference.estimate_backward(corpus, topics, prior, truth, steps, rng)
     ladder = annealing.ladder_from(*annealing.pilot(corpus, topics, prior, rng), steps)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pmmh import given_by, pmmh
+from bayestopics.evidence.pmmh import Walk, given_by, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
@@ -30,21 +30,15 @@ def walk(
     `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here:
     where it has been, none need be made.
     """
-    watch = Stopwatch()
     params = task.params
     burn_in = params["iterations"] // 2
     given = given_by(longer.tables["proposals"], params["start"], params["inner"]) if longer else None
     found = pmmh(
         corpus,
         Prior(params["alpha"], params["eta"]),
-        topics=topics,
-        starts=[params["start"]],
-        inner=params["inner"],
-        iterations=params["iterations"] - burn_in,
-        burn_in=burn_in,
+        Walk(topics, (params["start"],), params["iterations"] - burn_in, burn_in),
+        Inner(params["inner"], params["sampler"], shorter=tuple(params.get("shorter", ()))),
         seed=seed_from((longer.task if longer else task).generator()),
-        sampler=params["sampler"],
-        shorter=params.get("shorter", ()),
         given=given,
         checkpoint=checkpoint,
     )
@@ -66,5 +60,5 @@ def walk(
         found.warnings,
         tables={"trace": trace, "posterior": shares, "proposals": found.trace.filter(like="proposed")},
         arrays={"fresh_log_estimates": found.fresh_log_estimates},
-        volatile=watch.volatile(**found.volatile),
+        volatile=found.volatile,
     )

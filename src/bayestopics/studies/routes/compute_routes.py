@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.seeds import seed_from
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.evidence.compute import evidence
-from bayestopics.evidence.pmmh import pmmh
+from bayestopics.evidence.pmmh import Walk, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.nonparametric.compute import LARGE, HdpSettings, learn, sample
@@ -69,7 +69,6 @@ class PartCheckpoint:
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """Tables: `answers`, a row a route; `details`, what these come from."""
-    watch = Stopwatch()
     before: tuple[dict[str, Found], Any] = checkpoint.load() or ({}, None)
     done, saved = before
     for name, job in parts(task):
@@ -84,7 +83,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     metrics |= {row.route: row.topics for row in answers.itertuples()} | {"true_topics": true_topics(task, corpus)}
     doubts = [f"{_route(name)}: {text}" for name, found in done.items() for text in found.warnings]
     tables = {"answers": answers, "details": details}
-    return Result(task, metrics, list(dict.fromkeys(doubts)), tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, list(dict.fromkeys(doubts)), tables=tables)
 
 
 def _route(part: str) -> str:
@@ -132,13 +131,9 @@ def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
     found = pmmh(
         corpus,
         _prior(task),
-        topics=TopicPrior(2, work["most"]),
-        starts=work["starts"],
-        inner=work["inner"],
-        iterations=work["iterations"] - burn_in,
-        burn_in=burn_in,
+        Walk(TopicPrior(2, work["most"]), tuple(work["starts"]), work["iterations"] - burn_in, burn_in),
+        Inner(work["inner"], "sparse"),
         seed=seed_from(task.generator()),
-        sampler="sparse",
         checkpoint=checkpoint,
     )
     rows = []

@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
-from bayestopics.nonparametric.hdp_chain import SAMPLERS, step
+from bayestopics.nonparametric.hdp_chain import HDP_SWEEPS, step
 from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
@@ -29,8 +28,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     Tables: `chains`, a row a sweep; `times`, a row a chain: autocorrelation times over its second half; `timing`, the
     CPU seconds of its sweeps.
     """
-    watch, params = Stopwatch(), task.params
-    jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
+    params = task.params
+    jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in HDP_SWEEPS]
     done: list[tuple[pd.DataFrame, float]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         done.append(_chain(task, corpus, sampler, seed))
@@ -41,10 +40,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     times = pd.DataFrame([key | _times(rows) for key, (rows, _) in zip(keys, done, strict=True)])
     timing = pd.DataFrame([key | {"seconds": seconds} for key, (_, seconds) in zip(keys, done, strict=True)])
     means = times.groupby("sampler")[[f"autocorrelation_{name}" for name in TRACED]].mean()
-    metrics = {f"{column}_{sampler}": float(means.loc[sampler, column]) for sampler in SAMPLERS for column in means}
+    metrics = {f"{column}_{sampler}": float(means.loc[sampler, column]) for sampler in HDP_SWEEPS for column in means}
     repeated = _share_in_blocks(corpus)
     tables = {"chains": chains, "times": times, "timing": timing}
-    return Result(task, metrics | {"tokens_in_blocks": repeated}, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics | {"tokens_in_blocks": repeated}, tables=tables)
 
 
 def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> tuple[pd.DataFrame, float]:

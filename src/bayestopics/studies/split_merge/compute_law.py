@@ -15,13 +15,12 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import SAMPLERS, advance, warm
+from bayestopics.studies.split_merge.chain import SAMPLERS, advance, compile_sampler
 
 Partition = tuple[int, ...]  # the topic of each token, numbered by first appearance
 
@@ -29,7 +28,7 @@ Partition = tuple[int, ...]  # the topic of each token, numbered by first appear
 def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     """Tables: `exact`, p(K) of each case; `chains`, a row a case, sampler and seed: total variation distances of K and
     of the partition of the tokens from the posterior, and the mean of K; `shares`, the share of the sweeps with K."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     exact = [posterior(corpus_of(case), prior_of(case)) for case in params["cases"]]
     jobs = [
         (number, sampler, seed)
@@ -55,7 +54,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     worst = tables["chains"].groupby(["sampler", "case"])["distance_topics"].mean().groupby("sampler").max()
     metrics = {f"distance_topics_{sampler}": float(value) for sampler, value in worst.items()}
     tables = {name: table.reset_index(drop=True) for name, table in tables.items()}
-    return Result(task, metrics, tables=tables, volatile=watch.volatile())
+    return Result(task, metrics, tables=tables)
 
 
 def corpus_of(case: dict[str, Any]) -> Corpus:
@@ -75,7 +74,7 @@ def prior_of(case: dict[str, Any]) -> HdpPrior:
 def _visits(case: dict[str, Any], sampler: str, sweeps: int, rng: np.random.Generator) -> dict[Partition, float]:
     """The share of the sweeps with each partition; a tenth more are dropped first."""
     state = random_start(corpus_of(case), prior_of(case), 2, rng)
-    warm(state, sampler)
+    compile_sampler(state, sampler)
     counts: dict[Partition, int] = {}
     for sweep in range(-(sweeps // 10), sweeps):
         state = advance(state, sampler, rng)

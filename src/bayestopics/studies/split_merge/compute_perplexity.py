@@ -13,15 +13,14 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.left_to_right import given_beta, log_mean_of_products
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
-from bayestopics.predict.left_to_right import given_beta, log_mean_of_products
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import advance, warm
+from bayestopics.studies.split_merge.chain import advance, compile_sampler
 
 COMPARED = ("gibbs", "exact", "paper")
 HELD_OUT = 0.2  # of the documents, as in the paper
@@ -33,7 +32,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     Tables: `chains`, a row an evaluation, with the log of the perplexity of the held-out documents; `timing`, the CPU
     seconds of sweeps and moves until then, evaluations not counted.
     """
-    watch, params = Stopwatch(), task.params
+    params = task.params
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in COMPARED]
     done: list[list[dict[str, Any]]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
@@ -45,7 +44,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     chains, timing = table.drop(columns="seconds"), table[[*keys, "seconds"]]
     last = np.exp(chains[chains["sweep"] == params["sweeps"]].groupby("sampler")["log_perplexity"].mean())
     metrics = {f"perplexity_{sampler}": float(value) for sampler, value in last.items()}
-    return Result(task, metrics, tables={"chains": chains, "timing": timing}, volatile=watch.volatile())
+    return Result(task, metrics, tables={"chains": chains, "timing": timing})
 
 
 def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> list[dict[str, Any]]:
@@ -53,7 +52,7 @@ def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> list[dict[str
     training, held_out = split(corpus, task.generator(f"split {seed}"))
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
     state = random_start(training, prior, params["start"], task.generator(f"start {seed}"))
-    warm(state, sampler)
+    compile_sampler(state, sampler)
     due, seconds, rows = evaluated(params["sweeps"], params["evaluations"]), 0.0, []
     rng = task.generator(f"{sampler} {seed}")
     for sweep in range(params["sweeps"] + 1):

@@ -10,7 +10,6 @@ from scipy.optimize import linear_sum_assignment
 
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.nonparametric.hdp_chain import HdpChain, hdp_gibbs
@@ -18,7 +17,7 @@ from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import SAMPLERS, warm
+from bayestopics.studies.split_merge.chain import SAMPLERS, compile_sampler
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
@@ -27,14 +26,14 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     Tables: `chains`, a row a sweep; `confusion`, tokens by true and found topic after the last sweep, where a found
     topic has the number of the true one that it was matched with; `matches`, a row a true topic; `timing`.
     """
-    watch, params = Stopwatch(), task.params
+    params = task.params
     truth = _truth(params["corpus"], corpus)
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
     done: list[dict[str, Any]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         start = random_start(corpus, prior, params["start"], task.generator(f"start {seed}"))
-        warm(start, sampler)
+        compile_sampler(start, sampler)
         rng = task.generator(f"{sampler} {seed}")
         chain = hdp_gibbs(corpus, sweeps=params["sweeps"], start=start, rng=rng, **SAMPLERS[sampler])
         keys = {"sampler": sampler, "seed": seed}
@@ -48,7 +47,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     second_half = tables["chains"][tables["chains"]["sweep"] > params["sweeps"] // 2]
     metrics = {f"topics_{name}": float(k) for name, k in second_half.groupby("sampler")["topics"].mean().items()}
     arrays = {"topics": truth["beta"], "groups": corpus.counts.toarray()}
-    return Result(task, metrics, tables=tables, arrays=arrays, volatile=watch.volatile())
+    return Result(task, metrics, tables=tables, arrays=arrays)
 
 
 def _truth(name: str, corpus: Corpus) -> dict[str, np.ndarray]:

@@ -93,8 +93,8 @@ def v2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         narrower = [ours < other for ours, other in ranges.values()]
         parts += [all(narrower), higher > len(part) / 2]
         said.append(
-            f"{model}: narrower range over batch sizes on {sum(narrower)} of {len(ranges)} corpora, higher in {higher} "
-            f"of {len(part)} cases"
+            f"{model}: steadier over batch sizes on {sum(narrower)} of {len(ranges)} corpora, higher in {higher} of "
+            f"{len(part)} cases"
         )
         for corpus, (ours, other) in ranges.items():
             rows.append({"model": model, "corpus": corpus, "range_truncation_free": ours, "range_truncated": other})

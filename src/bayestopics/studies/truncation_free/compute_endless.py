@@ -15,13 +15,11 @@ import scipy.sparse as sparse
 
 from bayestopics.base.memory import peak_mb
 from bayestopics.base.progress import Progress
-from bayestopics.base.stopwatch import Stopwatch
+from bayestopics.nonparametric.learners import LEARNERS, compile_learner
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.truncation_free.compute_stream import LEARNERS
 
 SPARSE = 0.05  # Dirichlet parameter of the topics
 Check = tuple[dict[str, int], dict[str, float]]  # a row of the trace, a row of the timing
@@ -31,7 +29,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     """`trace`: a row a check, the first before any document, with the components; `timing`: at the same checks, CPU
     seconds of learning and the peak memory of the process so far. A run that was resumed has the peak of its last life.
     """
-    watch, params, source = Stopwatch(), task.params, Source.of(task)
+    params, source = task.params, Source.of(task)
     learner, found, seconds = _start(task, source, checkpoint.load())
     checks = np.linspace(0, params["documents"], params["checks"] + 1).round().astype(int).tolist()
     with Progress(task.name, params["documents"], "document") as bar:
@@ -49,14 +47,14 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     metrics = {name: float(trace[name].iloc[-1]) for name in ("documents", "components")}
     metrics["most_components"] = float(trace["components"].max())
     rise = float(timing["peak_mb"].iloc[-1] - timing["peak_mb"].iloc[1])  # after the first part of the stream
-    usage = watch.volatile(learning_seconds=seconds, peak_rise_mb=rise)
+    usage = {"learning_seconds": seconds, "peak_rise_mb": rise}
     return Result(task, metrics, tables={"trace": trace, "timing": timing}, volatile=usage)
 
 
 def _start(task: Task, source: Source, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
     kind = LEARNERS[params["model"], params["method"]]
-    warm(kind)
+    compile_learner(kind)
     source.batch(0)  # what it takes to make documents is in the first peak
     if saved is not None:
         state, found, seconds = saved

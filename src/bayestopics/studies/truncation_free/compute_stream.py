@@ -16,26 +16,15 @@ import pandas as pd
 import scipy.sparse as sparse
 
 from bayestopics.base.progress import Progress
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed, plug_in
-from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
-from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_held_out import importance_sampling, left_to_right
-from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
-from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.learners import LEARNERS, compile_learner
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
-LEARNERS: dict[tuple[str, str], type[Learner]] = {
-    ("dp-mixture", "truncation-free"): TruncationFreeDPMixture,
-    ("dp-mixture", "truncated"): TruncatedDPMixture,
-    ("hdp", "truncation-free"): TruncationFreeHDP,
-    ("hdp", "truncated"): TruncatedHDP,
-}
 Check = tuple[dict[str, Any], np.ndarray, float]  # a row of the trace, log p(x) of the documents, seconds
 CHECKED = 0.01  # the share of the documents before the first check
 
@@ -43,7 +32,7 @@ CHECKED = 0.01  # the share of the documents before the first check
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """`trace`: a row a check, with the held-out score and the components; `timing`: CPU seconds of learning alone, at
     every check; `log_likelihoods`: checks x held-out documents; `tokens` of those."""
-    watch, params = Stopwatch(), task.params
+    params = task.params
     stream, test = Stream.of(corpus, task), held_out(corpus, task)
     checks = checks_of(params["documents"], params["checks"])
     learner, found, seconds = _start(task, stream, checkpoint.load())
@@ -66,13 +55,13 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     metrics = {name: float(trace[name].iloc[-1]) for name in ("per_word", "error", "components", "documents")}
     metrics |= {"passes": metrics["documents"] / len(stream), **_papers_score(learner, test, task)}
     tables = {"trace": trace, "timing": timing}
-    return Result(task, metrics, tables=tables, arrays=arrays, volatile=watch.volatile(learning_seconds=seconds))
+    return Result(task, metrics, tables=tables, arrays=arrays, volatile={"learning_seconds": seconds})
 
 
 def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
     kind = LEARNERS[params["model"], params["method"]]
-    warm(kind)  # before the clock runs
+    compile_learner(kind)  # before the clock runs
     if saved is not None:
         state, found, seconds = saved
         return kind.from_state_dict(state), found, seconds

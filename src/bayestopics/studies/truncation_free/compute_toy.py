@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.nonparametric.local_collapse_toy import CASES, toy_figure2
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
@@ -15,7 +14,7 @@ from bayestopics.runs.task import Task
 
 def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     """`log_odds`: a row a case and number of occurrences."""
-    watch, parts = Stopwatch(), []
+    parts = []
     for case in CASES:
         curves = toy_figure2(case, task.params["most"])
         columns = {"exact": curves.exact, "locally_collapsed": curves.locally_collapsed}
@@ -23,4 +22,4 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
         parts.append(pd.DataFrame({"case": case, "occurrences": curves.occurrences, **columns}))
     table = pd.concat(parts, ignore_index=True)
     furthest = float(np.abs(table["locally_collapsed"] - table["exact"]).max())
-    return Result(task, {"furthest": furthest}, tables={"log_odds": table}, volatile=watch.volatile())
+    return Result(task, {"furthest": furthest}, tables={"log_odds": table})

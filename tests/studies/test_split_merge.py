@@ -1,12 +1,10 @@
 """The study of split-merge: records that resume, figures and tables from them, and verdicts from made-up records."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from matplotlib import pyplot
 
 import hdp_oracle
@@ -16,9 +14,9 @@ from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import same_bits
 from bayestopics.runs.task import Task
-from bayestopics.studies.claims import MissingRecords
-from bayestopics.studies.split_merge import claims as answers
+from bayestopics.studies.records import MissingRecords
 from bayestopics.studies.split_merge import (
+    claims,
     compute_blocks,
     compute_law,
     compute_perplexity,
@@ -28,8 +26,6 @@ from bayestopics.studies.split_merge import (
 )
 from killing import Killed, Killing
 
-FILE = Path(__file__).parents[2] / "config/claims.yaml"
-CLAIMS = {claim["id"]: claim for claim in yaml.safe_load(FILE.read_text(encoding="utf-8"))}
 SETTING = {"gamma": 1.0, "concentration": 2.0, "eta": 0.2, "start": 1}
 CASES = [
     {"documents": [[0, 0, 1], [1, 2], []], "terms": 3, "gamma": 0.7, "concentration": 2.0, "eta": 0.3},
@@ -153,8 +149,7 @@ def test_figures_and_tables(computed):
 
 
 def ask(claim: str, *records):
-    numbers = CLAIMS[claim].get("numbers", {})
-    return getattr(answers, f"claim_{claim.lower()}")({one.task.name: one for one in records}, {}, numbers)
+    return claims.CLAIMS[claim].answer({one.task.name: one for one in records}, {})
 
 
 def verdict(claim: str, *records) -> str:

@@ -1,0 +1,28 @@
+"""What all tests share: no checkpoint in the user's own cache, and no line of progress, however slow the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bayestopics.base import progress
+from bayestopics.runs import driver
+from killing import NEVER
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_checkpoints_and_silence(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
+        patch.setattr(progress, "EVERY_SECONDS", NEVER)
+        yield
+
+
+@pytest.fixture
+def checkpoints(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which this test's runs have their checkpoints."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    monkeypatch.setattr(driver, "CHECKPOINTS", folder)
+    return folder

@@ -1,0 +1,98 @@
+"""Every command, killed outright (SIGKILL) again and again at different saves, ends with the same bits."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import killed_command
+from bayestopics.cli.main import main
+from bayestopics.corpus import write_corpus
+from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.runs import driver
+from killed_command import Counting
+from killing import PATIENCE, own_cache, state_files
+
+DEATHS = 3
+
+# how often a save is due, and the command; fewer than four kept sweeps of a fit have no R-hat, and need no ArviZ
+COMMANDS: dict[str, tuple[int, str]] = {
+    "fit": (3, "fit --topics 3 --sweeps 3 --burn-in 30 --chains 2"),
+    "evidence": (1, "evidence --topics 1-4 --sweeps 10 --passes 2 --repeats 2"),
+    "evidence chib": (1, "evidence --topics 1-4 --sweeps 10 --repeats 3 --method chib"),
+    "topics": (3, "topics --max 4 --inner 3 --iterations 3 --burn-in 30"),
+    "hdp gibbs": (3, "hdp --sweeps 3 --burn-in 20 --chains 2 --heldout 0.2"),
+    "hdp split-merge": (3, "hdp --method split-merge --resample --sweeps 3 --burn-in 20 --chains 2"),
+    "hdp truncation-free": (1, "hdp --method truncation-free --sweeps 3 --batch-size 6 --heldout 0.2"),
+    "hdp dp-mixture": (1, "hdp --model dp-mixture --method truncated --sweeps 3 --batch-size 6"),
+    "hyper tempering": (50, "hyper --topics 2 --sweeps 200 --chains 2"),
+    "hyper iterative-grid": (50, "hyper --topics 2 --sweeps 150 --chains 1 --search iterative-grid"),
+    "hyper gibbs-em": (100, "hyper --topics 2 --sweeps 20 --method gibbs-em"),
+    "hyper variational-em": (5, "hyper --topics 2 --sweeps 60 --method variational-em"),
+    "hyper full-bayes": (30, "hyper --topics 2 --sweeps 200 --method full-bayes"),
+    "select": (300, "select --topics 2-3 --sweeps 100 --steps 10 --repeats 2 --chains 2"),
+    "score completion": (3, "score --topics 2 --sweeps 20 --burn-in 10"),
+    "score leave-one-out": (1, "score --topics 2 --sweeps 20 --burn-in 10 --method leave-one-out --warm-up 5"),
+}
+VOLATILE = ("timing.parquet",)
+
+
+def content(folder: Path) -> dict[str, Any]:
+    """Everything in a record, and beside it, that is not volatile."""
+    files: dict[str, Any] = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in VOLATILE}
+    run = json.loads(files.pop("run.json"))
+    volatile = run.pop("volatile")
+    assert {"finished", "wall_seconds", "cpu_seconds", "resumed"} <= set(volatile)
+    return files | {"run.json": run}
+
+
+def without_seconds(text: str) -> dict[str, Any]:
+    answer = json.loads(text)
+    return {key: value for key, value in answer.items() if key not in ("seconds", "tokens_per_second")}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_killed_at_any_save_it_gives_the_same_bits(
+    tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    corpus = simulate_lda(documents=20, length=12, terms=9, topics=2, alpha=0.2, eta=0.2, rng=np.random.default_rng(4))
+    write_corpus(corpus.corpus, tmp_path / "x.ldac")
+    stride, words = COMMANDS[name]
+    command = [*words.split(), str(tmp_path / "x.ldac"), "--workers", "1", "--json", "--out"]
+
+    # undisturbed, in this process: how many saves are there?
+    monkeypatch.setattr(driver, "Checkpoint", Counting)
+    monkeypatch.setattr(Counting, "stride", stride)
+    monkeypatch.setattr(Counting, "asked", 0)
+    monkeypatch.setattr(Counting, "saves", 0)
+    assert main([*command, str(tmp_path / "whole")]) == 0
+    answer, saves = capsys.readouterr().out, Counting.saves
+    assert saves > DEATHS, f"only {saves} saves"
+    assert not list(checkpoints.iterdir())
+
+    out, folder = tmp_path / "out", tmp_path / "cache" / "checkpoints"
+    environment = own_cache(tmp_path / "cache")
+    program = [sys.executable, killed_command.__file__, str(stride)]
+    for death in range(DEATHS):  # after a quarter of the saves, a half, three quarters; the second one in the middle
+        how = [str(max(1, saves // (DEATHS + 1))), str(int(death == 1))]
+        died = subprocess.run(
+            [*program, *how, *command, str(out)], env=environment, capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert (died.returncode, died.stdout, died.stderr) == (-signal.SIGKILL, "", "")
+        assert not out.exists()
+        assert state_files(folder) or death == 1
+    resumed = subprocess.run(
+        [*program, "0", "0", *command, str(out)], env=environment, capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert without_seconds(resumed.stdout) == without_seconds(answer)
+    assert content(out) == content(tmp_path / "whole")
+    assert json.loads((out / "run.json").read_text())["volatile"]["resumed"]
+    assert not list(folder.iterdir())

@@ -1,0 +1,133 @@
+"""Kept results: read back as they were, and from them the kept figures, tables and verdicts."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from bayestopics.corpus.registry import Registry
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import Task
+from bayestopics.studies import claims
+from bayestopics.studies.kept import LARGEST_FIGURE, made, make_again, read_kept, watched, write_kept
+from bayestopics.studies.records import MissingRecords
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "results/paper/kept"
+STUDIES = sorted(path.parent.name for path in KEPT.glob("*/runs.parquet"))
+
+
+def record(name: str, kind: str = "walk", **tables: pd.DataFrame) -> Result:
+    task = Task("x", "paper", name, {"kind": kind, "grid": [1, 2.5, None]}, 1, "corpus", "f00d", "c0de")
+    volatile = {"cpu_seconds": 1.5, "cpu": "fast", "platform": "of somebody"}
+    return Result(task, {"mode": 3, "error": float("nan")}, ["a doubt"], tables, volatile=volatile)
+
+
+def table(count: int, **more) -> pd.DataFrame:
+    columns = {"step": np.arange(count), "value": np.linspace(0, 1, count), "name": "a", "accepted": True}
+    frame = pd.DataFrame({**columns, **more})
+    return frame.assign(value=frame["value"].where(frame["step"] > 0))
+
+
+def test_records_are_read_back_as_they_were(tmp_path):
+    one, two = record("one", trace=table(3)), record("two", trace=table(4, extra=7), others=table(0))
+    one.arrays["cube"] = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    one.arrays["rows"] = np.array([[0.1, np.inf], [np.nan, -0.0]])
+    other = record("three", "another", trace=pd.DataFrame({"step": ["x"]}))
+    write_kept([one, two, other], tmp_path)
+    names = ["another-trace", "runs", "walk-arrays", "walk-others", "walk-trace"]
+    assert sorted(path.stem for path in tmp_path.iterdir()) == names
+    found = read_kept(tmp_path)
+    for expected in (one, two, other):
+        read = found[expected.task.name]
+        assert read.key == expected.key
+        assert read.metrics["mode"] == 3
+        assert np.isnan(read.metrics["error"])
+        assert read.warnings == ["a doubt"]
+        assert read.volatile == {"cpu_seconds": 1.5, "cpu": "fast"}
+        assert read.tables.keys() == expected.tables.keys()
+        for name, content in expected.tables.items():
+            pd.testing.assert_frame_equal(read.tables[name], content)
+        assert read.arrays.keys() == expected.arrays.keys()
+        for name, array in expected.arrays.items():
+            np.testing.assert_array_equal(read.arrays[name], array)
+            assert read.arrays[name].dtype == array.dtype
+    with pytest.raises(MissingRecords, match="posterior of one"):
+        found["one"].tables["posterior"]
+    write_kept([], tmp_path)
+    assert read_kept(tmp_path) == {}
+
+
+def test_what_is_large_is_kept_if_it_is_read(tmp_path):
+    noise = pd.DataFrame({"x": np.random.default_rng(0).random(20_000)})
+    one = watched(record("one", read=noise, unread=noise, small=noise[:10]))
+    one.tables["read"]
+    for _ in range(2):  # and stays when it is not read again
+        write_kept([one], tmp_path)
+        one = read_kept(tmp_path)["one"]
+        assert set(one.tables) == {"read", "small"}
+
+
+def test_records_that_lack_a_part_are_left_out():
+    whole, bare = watched(record("whole", trace=table(2))), watched(record("bare"))
+
+    def lengths(records: list[Result]) -> list[int]:
+        return [len(one.trace) for one in records]
+
+    assert made(lengths, [whole, bare]) == [2]
+    assert made(lengths, [bare]) is None
+
+
+# -- results/paper/kept ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def keep():
+    """The script of `make keep`."""
+    spec = importlib.util.spec_from_file_location("keep", ROOT / "workflow/scripts/keep.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.SETTINGS = ROOT / "config/studies"
+    return module
+
+
+@pytest.fixture(scope="module")
+def kept_claims() -> pd.DataFrame:
+    return pd.read_csv(KEPT / "claims.csv", keep_default_na=False).set_index("id")
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_kept_figures_and_tables_are_made_again(study, keep, tmp_path):
+    make_again(keep.plan_at_scale(study), read_kept(KEPT / study), tmp_path / study, tmp_path / "old", "paper")
+    again = {path.name for path in (tmp_path / study).glob("*")}
+    assert again == {path.name for path in (KEPT / study).iterdir() if path.suffix != ".parquet"}
+    for name in again:
+        first, second = KEPT / study / name, tmp_path / study / name
+        if name.endswith(".csv"):
+            pd.testing.assert_frame_equal(pd.read_csv(first), pd.read_csv(second))
+        else:
+            sizes = [imread(path).shape[:2] for path in (first, second)]
+            np.testing.assert_allclose(*sizes, rtol=0.1)  # fonts differ between machines
+
+
+def test_kept_verdicts_are_computed_again(kept_claims):
+    records = {study: read_kept(KEPT / study) for study in STUDIES}
+    again = claims.table(records, Registry().entries, "paper", ()).set_index("id")
+    is_kept = kept_claims["evidence"] == "kept"
+    assert is_kept.sum() >= 15
+    same = ["ours", "error", "verdict", "rule"]
+    pd.testing.assert_frame_equal(again.loc[is_kept, same], kept_claims.loc[is_kept, same])
+    assert not again.loc[kept_claims["evidence"] == "old", "verdict"].isin(claims.VERDICTS).any()
+    assert (kept_claims["ours"].str.len() <= claims.LONGEST).all()
+
+
+def test_kept_results_are_few_and_small():
+    files = [path for path in KEPT.rglob("*") if path.is_file()]
+    assert len(files) < 130
+    assert max(path.stat().st_size for path in files if path.suffix == ".png") <= LARGEST_FIGURE
+    assert not list(KEPT.rglob("run.json"))
+    for path in (KEPT / "old").rglob("*.*"):
+        assert not (KEPT / path.relative_to(KEPT / "old")).exists()  # old, or not
