@@ -112,6 +112,13 @@ def test_one_inside_another(capsys: Capture) -> None:
     ]
 
 
+@pytest.mark.usefixtures("talkative")
+def test_a_total_that_was_a_guess(capsys: Capture) -> None:
+    with Progress("search", 3, "sweep") as bar:
+        bar.update(5)
+    assert capsys.readouterr().err == "bayestopics: search: 5 of 5 sweeps (0:00 minutes)\n"
+
+
 def test_a_line_about_every_half_minute(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setattr(progress, "EVERY_SECONDS", 30.0)
     now = 1000.0

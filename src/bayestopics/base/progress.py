@@ -52,7 +52,9 @@ class Progress:
 
     def update(self, more: int = 1) -> None:
         self.done += more
+        self.total = max(self.total, self.done)  # which may have been a guess
         if self._bar is not None:
+            self._bar.total = self.total
             self._bar.update(more)
         else:
             tick()
