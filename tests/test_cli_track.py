@@ -69,8 +69,9 @@ def test_without_a_server_the_store_is_in_the_present_folder(path: Path, tmp_pat
     assert len(runs_in(f"sqlite:///{tmp_path / 'here' / 'results' / 'mlflow.db'}")) == 1
 
 
-@pytest.mark.parametrize("store", ["http://127.0.0.1:9", "sqlite:////no/such/folder/store.db", "nonsense://x"])
+@pytest.mark.parametrize("store", ["http://127.0.0.1:9", "sqlite:///{path}/store.db", "nonsense://x"])
 def test_a_store_that_is_out_of_reach(path: Path, tmp_path: Path, store: str) -> None:
+    store = store.format(path=path)  # a file, and no folder
     found = run(tmp_path, store, "fit", str(path), *FIT, "--out", str(tmp_path / "out"), "--track")
     assert found.returncode == 2
     assert json.loads(found.stdout)["log_joint"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import pty
 import re
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
@@ -175,11 +179,12 @@ def test_after_an_error_nothing_is_under_way(path: Path, monkeypatch: pytest.Mon
 def on_a_terminal(words: list[str], environment: dict[str, str], act: Callable[[subprocess.Popen, bytes], None]) -> str:
     """What a command writes to standard error, if that is a terminal; act(process, what was written so far)."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))  # a bar needs room
     command = [sys.executable, "-m", "bayestopics.cli", *words]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         seen = b""
-        while True:
+        while select.select([ours], [], [], PATIENCE)[0]:
             try:
                 more = os.read(ours, 4096)
             except OSError:  # the other end is closed
