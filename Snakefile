@@ -27,9 +27,7 @@ include: "workflow/rules/tracking.smk"
 rule all:
     default_target: True
     input:
-        [targets(study) for study in STUDIES],
-        f"{RESULTS}/claims.md",
-        f"{RESULTS}/published.json",
+        everything(),
 
 
 onstart:

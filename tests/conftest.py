@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,8 @@ def _own_checkpoints_and_silence(tmp_path_factory: pytest.TempPathFactory) -> It
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
         patch.setattr(progress, "EVERY_SECONDS", NEVER)
+        # a job in the background of a script ignores Ctrl-C, and so would the programs that tests start
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
 
 

@@ -18,7 +18,8 @@ from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.evidence import pmmh as module
-from bayestopics.evidence.pmmh import Made, TopicPosterior, pmmh
+from bayestopics.evidence.pmmh import Made, TopicPosterior, Walk
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda import sampler
 from bayestopics.lda.state import Prior
@@ -98,6 +99,21 @@ def from_table(key: tuple[int, int, int], seed: int = 0) -> Made:
 def noise(key: tuple[int, int, int], sd: float = 1.0) -> Made:
     """An unbiased estimate of 1, so that the posterior is the prior."""
     return Made(float(generator(0, f"noise/{key}").normal(-(sd**2) / 2, sd)), None)
+
+
+WALK = {"topics": "topics", "starts": "starts", "iterations": "iterations", "burn_in": "burn_in"}
+INNER = {"inner": "sweeps", "sampler": "sampler", "z_start": "start", "shorter": "shorter"}
+INNER |= {"pilot_sweeps": "pilot_sweeps", "choose": "choose"}
+
+
+def pmmh(corpus: Corpus, prior: Prior, **options: Any) -> TopicPosterior:
+    """`pmmh` with all settings side by side."""
+
+    def take(names: dict[str, str]) -> dict[str, Any]:
+        taken = {field: options.pop(name) for name, field in names.items() if name in options}
+        return {field: tuple(value) if isinstance(value, list) else value for field, value in taken.items()}
+
+    return module.pmmh(corpus, prior, Walk(**take(WALK)), Inner(**take(INNER)), **options)
 
 
 def run(make: Callable[[Any], Made], monkeypatch: pytest.MonkeyPatch, **options: Any) -> TopicPosterior:

@@ -53,7 +53,7 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
 
     passes, sweeps, curves = (pd.read_csv(out / f"hdp_{part}.csv") for part in ("passes", "sweeps", "curves"))
     variational = [name for name in hdp.VARIATIONAL if name not in hdp.PEERS]
-    samplers = [name for name in hdp.SAMPLERS if name not in hdp.PEERS]
+    samplers = [name for name in hdp.CHAINS if name not in hdp.PEERS]
     assert list(passes["program"]) == variational
     assert list(sweeps["program"]) == samplers
     assert list(dict.fromkeys(curves["program"])) == [*variational, *samplers]

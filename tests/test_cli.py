@@ -18,11 +18,11 @@ from bayestopics import __version__
 from bayestopics.api import default_starts
 from bayestopics.cli.main import main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
-from bayestopics.evidence.pmmh import pmmh
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.record import read as read_record
 from bayestopics.runs.record import same_bits
+from pmmh_oracle import pmmh
 
 INFO_KEYS = ["documents", "terms", "tokens", "nonzeros", "empty_documents", "fingerprint"]
 COMMAND = [sys.executable, "-m", "bayestopics.cli"]

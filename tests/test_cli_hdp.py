@@ -14,11 +14,12 @@ from bayestopics.base.seeds import generator
 from bayestopics.cli.main import main
 from bayestopics.corpus import Corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.nonparametric.compute import LEARNERS, PARTICLES, HdpSettings, split
+from bayestopics.nonparametric.compute import PARTICLES, HdpSettings, split
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import left_to_right
+from bayestopics.nonparametric.learners import LEARNERS
 from bayestopics.nonparametric.stream import Learner, minibatches
 from bayestopics.runs.hdp import drift
 from test_bad_input import refused

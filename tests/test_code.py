@@ -15,12 +15,14 @@ FILES = {
     "base/jit.py": "def kernel(function): return function\n",
     "base/__init__.py": "",
     "cli.py": "def main():\n    from bayestopics.study import run\n",  # inside a function
-    "study/__init__.py": "from bayestopics.study.steps import step\n",
+    # of what a package names in strings a run takes one
+    "study/__init__.py": "from bayestopics.study.steps import step\nNAMED = 'bayestopics.study.unused'\n",
     "study/run.py": "import bayestopics.numbers\nimport numpy\nfrom bayestopics.kernels.fast import sweep as quick\n",
     "study/steps.py": "from . import helper\nfrom ..numbers import one\n",
     "study/helper.py": "",
     "study/unused.py": "",
-    "numbers.py": "from bayestopics import cli\none = 1\n",  # a circle
+    "numbers.py": "from bayestopics import cli\none = 1\nREGISTRY = {'two': 'bayestopics.named'}\n",  # a circle
+    "named.py": "",
     "kernels/__init__.py": "",
     "kernels/fast.py": "from bayestopics.base.jit import kernel\n",
     "kernels/slow.py": "x = 1\n",
@@ -30,6 +32,7 @@ REACHED = (
     ".base.jit",
     ".cli",
     ".kernels.fast",
+    ".named",
     ".numbers",
     ".study",
     ".study.helper",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.lda.state import Prior
     from bayestopics.runs.export import to_pyldavis
-    from bayestopics.runs.result import Result
+    from bayestopics.runs.kinds import CommandResult as Result
 
 __version__ = "0.1.0"
 __all__ = [
@@ -44,7 +44,7 @@ _HOMES = {
     **dict.fromkeys(("Corpus", "Pruning", "read_corpus", "write_corpus"), "bayestopics.corpus"),
     "InputError": "bayestopics.base.problems",
     "Prior": "bayestopics.lda.state",
-    "Result": "bayestopics.runs.result",
+    "Result": "bayestopics.runs.kinds:CommandResult",
     "TopicPrior": "bayestopics.evidence.topic_prior",
     "to_pyldavis": "bayestopics.runs.export",
 }
@@ -53,7 +53,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'bayestopics' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    module, _, other = _HOMES[name].partition(":")
+    return getattr(import_module(module), other or name)
 
 
 def __dir__() -> list[str]:

@@ -194,13 +194,16 @@ def topic_posterior(
     >>> round(sum(result.posterior.values()), 9)
     1.0
     """
+    from bayestopics.evidence.pmmh import Walk
+    from bayestopics.evidence.pseudo_marginal import Inner
     from bayestopics.runs import topic_posterior as run
 
     topics = topics or TopicPrior(1, 100)
-    work = {"inner": inner, "iterations": iterations, "burn_in": burn_in, "z_start": z_start}
     first = default_starts(topics.low, topics.high) if starts is None else starts
-    task = run.task_of(corpus, prior or Prior(), topics, first, sampler, seed, **work)
-    return _run(TopicPosteriorResult, task, run.compute, corpus, workers, out, overwrite)
+    walk, estimate = Walk(topics, tuple(first), iterations, burn_in), Inner(inner, sampler, z_start)
+    task = run.task_of(corpus, prior or Prior(), walk, estimate, seed)
+    compute = partial(run.compute, walk=walk, inner=estimate)
+    return _run(TopicPosteriorResult, task, compute, corpus, workers, out, overwrite)
 
 
 def default_starts(low: int, high: int | None) -> list[int]:

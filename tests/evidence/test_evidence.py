@@ -13,9 +13,9 @@ from scipy.special import gammaln, logsumexp
 
 import oracle
 from bayestopics.base.problems import InputError
-from bayestopics.evidence import annealing, smc, tempered
+from bayestopics.evidence import ESTIMATORS, PATHS, annealing, smc, tempered
 from bayestopics.evidence.chib import chib
-from bayestopics.evidence.compute import evidence
+from bayestopics.evidence.compute import estimator, evidence
 from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.harmonic import harmonic, harmonic_mean, log_likelihood_given_beta
 from bayestopics.evidence.replica_exchange import bennett, exchange
@@ -42,6 +42,13 @@ def test_annealing_is_unbiased_forward_and_backward(topics, prior):
     backward = np.array([annealing.anneal_backward(exact.state(row), ladder, rng) for row in rows])
     oracle.check_unbiased(-backward, -exact.log_evidence)
     assert forward.mean() < exact.log_evidence < backward.mean()  # the sandwich
+
+
+@pytest.mark.parametrize("name", [name for name, entry in ESTIMATORS.items() if entry.unbiased])
+def test_whatever_the_registry_calls_unbiased_is(name):
+    exact, rng = oracle.enumerate_all(CORPUS, 2, Prior(0.4, 0.3)).log_evidence, np.random.default_rng(12)
+    repeats = [estimator(name).repeat(CORPUS, 2, Prior(0.4, 0.3), 6, rng) for _ in range(300)]
+    oracle.check_unbiased(np.array(repeats), exact)
 
 
 def test_a_wrong_power_is_caught(monkeypatch):
@@ -173,7 +180,7 @@ def test_beta_cancels_in_chibs_identity():
 # -- one front door --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["reference", "ais", "replica-exchange", "smc"])
+@pytest.mark.parametrize("path", PATHS)
 def test_one_topic_is_closed_form(path):
     exact = oracle.enumerate_all(CORPUS, 1, Prior(0.4, 0.3)).log_evidence
     found = evidence(CORPUS, [1], Prior(0.4, 0.3), path=path, sweeps=40, repeats=2)

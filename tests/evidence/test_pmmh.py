@@ -22,13 +22,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from bayestopics.base.problems import InputError
 from bayestopics.evidence import pmmh as module
-from bayestopics.evidence.pmmh import Made, TopicPosterior, Wanted, given_by, pmmh
-from bayestopics.evidence.pseudo_marginal import Estimates
+from bayestopics.evidence.pmmh import Made, TopicPosterior, Wanted, given_by
+from bayestopics.evidence.pseudo_marginal import Estimates, Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.task import Task
-from pmmh_oracle import PRIOR, RANGE, noise, run, small, tiny
+from pmmh_oracle import PRIOR, RANGE, noise, pmmh, run, small, tiny
 
 # -- the same bits ----------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ def test_estimates_made_together_change_no_bit(workers: int, monkeypatch: pytest
     """Eight at once with one worker, then one at a time, or eight with two workers."""
     expected = in_one_go("uniform")
     if workers == 1:
-        monkeypatch.setattr(Estimates, "together", 1)
+        monkeypatch.setattr(Inner, "together", 1)
     check_same(pmmh(small(), PRIOR, **LONG, pilot_sweeps=5, observer=Seen(), workers=workers), expected)
 
 

@@ -22,7 +22,7 @@ import oracle
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pmmh as module
 from bayestopics.evidence import pseudo_marginal
-from bayestopics.evidence.pmmh import Chain, Made, pmmh
+from bayestopics.evidence.pmmh import Chain, Made
 from bayestopics.evidence.pseudo_marginal import Joint
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.parameters import draw_parameters
@@ -37,6 +37,7 @@ from pmmh_oracle import (
     from_table,
     noise,
     one_term,
+    pmmh,
     posterior,
     run,
     table,

@@ -90,7 +90,7 @@ def test_faults_are_caught(monkeypatch, fault):
 def mixed(prior: Prior) -> np.ndarray:
     """Whole estimates with more topics than the corpus calls for: names do not hold."""
     rng = np.random.default_rng(8)
-    return np.array([reference.estimate(CORPUS, 4, prior, 4, rng) for _ in range(400)])
+    return np.array([reference.repeat(CORPUS, 4, prior, 4, rng) for _ in range(400)])
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -115,7 +115,7 @@ def test_that_half_scatters_less(monkeypatch):
     for often in (reference.OFTEN, 1.0):
         monkeypatch.setattr(reference, "OFTEN", often)
         rng = np.random.default_rng(9)
-        deviations.append(np.std([reference.estimate(corpus, 8, Prior(0.5, 0.5), 100, rng) for _ in range(20)]))
+        deviations.append(np.std([reference.repeat(corpus, 8, Prior(0.5, 0.5), 100, rng) for _ in range(20)]))
     assert deviations[0] < deviations[1] / 3
 
 

@@ -9,7 +9,7 @@ import oracle
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import reference, walk
 from bayestopics.evidence.compute import evidence
-from bayestopics.evidence.walk import Found, _Trials, go_over, merging_costs
+from bayestopics.evidence.walk import FoundTopics, _Trials, go_over, merging_costs
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
 
@@ -105,7 +105,7 @@ def test_a_neighbour_mends_a_poor_one(monkeypatch, walking):
     rng = np.random.default_rng(7)
     poor = np.where((TRUTH == 3) & (rng.random(len(TRUTH)) < 0.5), 1, np.where(TRUTH == 1, 0, TRUTH))
     good = np.where((TRUTH == 2) & (rng.random(len(TRUTH)) < 0.5), 5, TRUTH)
-    found = {5: Found(5, poor), 6: Found(6, good)}
+    found = {5: FoundTopics(5, poor), 6: FoundTopics(6, good)}
     if not walking:
         monkeypatch.setattr(_Trials, "neighbour", lambda self, state, topics: self.state(found[topics]))
     after = go_over(SIMULATED.corpus, [5, 6], SIMULATED_PRIOR, 200, 2, found, np.random.default_rng(9))[5].score
@@ -126,7 +126,7 @@ def test_the_better_one_stays(monkeypatch, scores, taken, times):
     """The scores of the new z, of the best so far, and of the new one again as long as it is near."""
     given = iter(scores)
     monkeypatch.setattr(_Trials, "score", lambda self, state: next(given))
-    best = Found(5, TRUTH)
+    best = FoundTopics(5, TRUTH)
     trials().compare(best, simulated_state(np.zeros_like(TRUTH), 5))
     assert next(given, None) is None
     assert np.array_equal(best.assignments, np.zeros_like(TRUTH)) == taken

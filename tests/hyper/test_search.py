@@ -11,12 +11,12 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.hyper import compute
+from bayestopics.hyper import METHODS, compute
 from bayestopics.hyper.best import best, best_of_chains
-from bayestopics.hyper.compute import SWEEPS, hyper
+from bayestopics.hyper.compute import hyper
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import FIRST_DOCUMENTS, Step, iterate, next_grid, one_step, settled
-from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.search import Search, find
 from bayestopics.hyper.tempering import temper, tune
 from bayestopics.lda.state import Prior
 from dying import Dying, resumed
@@ -49,7 +49,7 @@ def test_the_best_h_is_where_the_enumerated_evidence_is_largest():
 
 
 @cache
-def answer(seed: int) -> Found:
+def answer(seed: int) -> Search:
     return find(SMALL, 3, sweeps=3000, seed=seed)
 
 
@@ -165,7 +165,7 @@ def test_steps_of_the_iterative_grid():
 # -- every method in one shape ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", SWEEPS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_gives_h(method):
     sweeps = {"tempering": 1000, "gibbs-em": 50, "variational-em": 30, "full-bayes": 1000}[method]
     found = hyper(SMALL, 3, method=method, sweeps=sweeps, seed=1, chains=1)
@@ -178,7 +178,7 @@ def test_every_method_gives_h(method):
         assert found == hyper(SMALL, 3, method=method, sweeps=sweeps, seed=1)
 
 
-@pytest.mark.parametrize("method", SWEEPS)
+@pytest.mark.parametrize("method", METHODS)
 def test_every_method_goes_on_where_it_was(method, monkeypatch):
     monkeypatch.setattr(compute, "STEPS", 6)
     how = {"method": method, "sweeps": {"gibbs-em": 8, "variational-em": 12}.get(method, 100), "seed": 1, "chains": 2}

@@ -13,7 +13,7 @@ from bayestopics.corpus import write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper import several
 from bayestopics.hyper.best import Best, Ellipse
-from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.search import Search, find
 from bayestopics.hyper.several import DISAGREE, agreement, search_several
 from dying import Died, Dying
 
@@ -68,7 +68,7 @@ def test_the_same_bits_for_any_number_of_workers():
 
 def pretend(monkeypatch, *tops: Best) -> None:
     """Chains with these best h."""
-    found = [Found(top, [find(SMALL, 2, sweeps=100, shape=(2, 2)).chains[0]], 1, ["too short"]) for top in tops]
+    found = [Search(top, [find(SMALL, 2, sweeps=100, shape=(2, 2)).chains[0]], 1, ["too short"]) for top in tops]
     monkeypatch.setattr(several, "_all", lambda *_: found)
     together = Best(0.2, 0.8, False, None, 0.0, 0.0, None, len(tops))
     monkeypatch.setattr(several, "best_of_chains", lambda chains: together)

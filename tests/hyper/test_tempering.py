@@ -13,10 +13,11 @@ import oracle
 from bayestopics.base.problems import InputError
 from bayestopics.hyper import estimates, tempering
 from bayestopics.hyper.best import Ellipse, best, best_of_chains, curvature, maximise
-from bayestopics.hyper.estimates import Terms, bands, expectation, has_finite_variance, surface
+from bayestopics.hyper.estimates import Terms, bands, expectation, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import DirichletSide, of_assignments
 from bayestopics.hyper.tempering import TemperedChain, log_marginal, temper, tune
+from bayestopics.lda import SAMPLERS
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, random_start
 
@@ -54,7 +55,7 @@ def chains(sampler: str, moves: str) -> tuple[TemperedChain, ...]:
     log_zeta = np.array([exact(*h)[0] for h in GRID.points])
     log_zeta += np.random.default_rng(0).normal(0, 0.3, len(log_zeta))
     rngs = [np.random.default_rng([1, number]) for number in range(CHAINS)]
-    functionals = (squares,) if sampler in tempering.WITH_PARAMETERS else ()
+    functionals = (squares,) if SAMPLERS[sampler].draws_parameters else ()
     options = {"sweeps": SWEEPS, "log_zeta": log_zeta, "sampler": sampler, "moves": moves, "functionals": functionals}
     return tuple(temper(CORPUS, TOPICS, GRID, rng=rng, **options) for rng in rngs)
 
@@ -81,20 +82,20 @@ def true_ratios() -> np.ndarray:
 
 @pytest.mark.parametrize("kind", estimates.KINDS)
 @pytest.mark.parametrize("run", RUNS)
-def test_marginal_likelihood(task, kind):
-    check(ratios(chains(*task), kind), true_ratios())
+def test_marginal_likelihood(run, kind):
+    check(ratios(chains(*run), kind), true_ratios())
 
 
 @pytest.mark.parametrize("kind", estimates.KINDS)
 @pytest.mark.parametrize("run", PAPER)
-def test_posterior_expectations(task, kind):
-    found = np.array([expectation(chain, ELSEWHERE, kind=kind) for chain in chains(*task)])
+def test_posterior_expectations(run, kind):
+    found = np.array([expectation(chain, ELSEWHERE, kind=kind) for chain in chains(*run)])
     check(found, np.array([exact(*h)[1] for h in ELSEWHERE]))
 
 
 @pytest.mark.parametrize("run", RUNS)
-def test_occupancy_is_m_over_zeta(task):
-    found = chains(*task)
+def test_occupancy_is_m_over_zeta(run):
+    found = chains(*run)
     law = np.exp([exact(*h)[0] for h in GRID.points] - found[0].log_zeta)
     check(np.array([chain.occupancy for chain in found])[:, :-1], (law / law.sum())[:-1])
 
@@ -107,8 +108,6 @@ def test_a_chain_at_one_point():
     terms = [Terms.of(chain) for chain in found]
     logs = np.array([[one.log_mean(*h) - one.log_mean(0.6, 0.6) for h in near] for one in terms])
     check(logs, np.array([exact(*h)[0] for h in near]) - exact(0.6, 0.6)[0])
-    assert has_finite_variance(found[0], 0.31, 0.31)
-    assert not has_finite_variance(found[0], 0.29, 0.6)  # (2.3)
 
 
 def test_a_wrong_constant_of_the_prior_is_caught(monkeypatch):
@@ -167,7 +166,7 @@ def test_bands_cover_the_whole_function_as_often_as_they_say():
     """Of 16 bands of 95 %, fewer than 13 would be a false alarm in 1 % of seeds; a third of their width misses."""
     points = np.concatenate([GRID.points, ELSEWHERE])
     truth = np.array([exact(*h)[1] for h in points])
-    found = [bands(chain, points) for task in PAPER for chain in chains(*task)]
+    found = [bands(chain, points) for run in PAPER for chain in chains(*run)]
     furthest = [np.max(np.abs(truth - middle) / (upper - middle)) for _, middle, upper in found]
     assert np.sum(np.array(furthest) < 1) >= 13
     assert np.sum(np.array(furthest) < 1 / 3) < 13
@@ -318,7 +317,7 @@ def test_grids():
 
 def test_small_hyperparameters_have_finite_logs():
     grid = Grid.spanning((0.01, 0.02), (0.01, 0.02), (2, 2))
-    for sampler in tempering.SAMPLERS:
+    for sampler in SAMPLERS:
         chain = temper(CORPUS, TOPICS, grid, sweeps=500, rng=np.random.default_rng(4), sampler=sampler)
         assert np.all(np.isfinite(chain.of_alpha))
         assert np.all(np.isfinite(chain.of_eta))

@@ -10,7 +10,7 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda import grouped
 from bayestopics.lda.parameters import draw_parameters, log_gamma_draws
 from bayestopics.lda.state import Prior, random_start
-from bayestopics.runs.chain import warm
+from bayestopics.runs.chain import compile_sampler
 
 
 @pytest.mark.parametrize("shape", [0.01, 0.3, 1.0, 2.5, 40.0])
@@ -82,7 +82,7 @@ def test_grouped_tells_the_likelihood_of_its_parameters():
 
 def test_warming_compiles_what_a_large_corpus_calls():
     """A sweep whose kernels were warmed compiles nothing, so that no timing holds a compilation."""
-    warm("grouped")
+    compile_sampler("grouped")
     compiled = len(grouped._draw_in_parallel.signatures)
     assert compiled > 0
     rng = np.random.default_rng(5)

@@ -202,8 +202,8 @@ import gc
 import numpy as np
 from numba.core.registry import CPUDispatcher
 from bayestopics.corpus.synthetic import simulate_hdp
-from bayestopics.nonparametric.warm import warm
-from bayestopics.studies.truncation_free.compute_stream import LEARNERS
+from bayestopics.nonparametric.learners import compile_learner
+from bayestopics.nonparametric.learners import LEARNERS
 
 def compiled():
     kernels = [found for found in gc.get_objects() if isinstance(found, CPUDispatcher)]
@@ -211,7 +211,7 @@ def compiled():
 
 counts = simulate_hdp(200, 30, {TERMS}, 5.0, 1.0, 0.1, np.random.default_rng(1)).corpus.counts
 for kind in LEARNERS.values():
-    warm(kind)
+    compile_learner(kind)
 before, layouts = compiled(), set()
 for kind in LEARNERS.values():
     learner = kind({TERMS}, np.random.default_rng(2), 200)

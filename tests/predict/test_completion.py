@@ -21,7 +21,7 @@ from bayestopics.lda import SAMPLERS
 from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
 from bayestopics.predict import completion
-from bayestopics.predict.completion import BATCHES, Completion, Score, score, split
+from bayestopics.predict.completion import BATCHES, Completion, CompletionScore, score, split
 from dying import Dying, resumed
 
 FALSE_ALARM = 1e-4  # of each statistical assertion, over seeds
@@ -140,7 +140,9 @@ print(result.log_score().hex())
 # -- the exact score --------------------------------------------------------------------------------
 
 
-def run(corpus: Corpus, topics: int, prior: Prior, sweeps: int, seed: int, sampler: str = "single-site") -> Score:
+def run(
+    corpus: Corpus, topics: int, prior: Prior, sweeps: int, seed: int, sampler: str = "single-site"
+) -> CompletionScore:
     rng = np.random.default_rng(seed)
     return score(corpus, topics, prior, sampler=sampler, sweeps=sweeps, burn_in=30, documents=2, rng=rng)
 
@@ -210,7 +212,7 @@ def test_a_single_sweep_has_no_standard_error() -> None:
 
 @pytest.mark.parametrize("sampler", ["single-site", "grouped"])
 def test_a_killed_score_goes_on_where_it_was(corpus: Corpus, sampler: str) -> None:
-    def run(checkpoint: Dying | None) -> Score:
+    def run(checkpoint: Dying | None) -> CompletionScore:
         rng = np.random.default_rng(5)
         work: dict[str, Any] = {"sampler": sampler, "sweeps": 30, "burn_in": 10}
         return score(corpus, 3, Prior(), documents=2, rng=rng, checkpoint=checkpoint, **work)

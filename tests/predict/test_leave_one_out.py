@@ -25,8 +25,8 @@ from bayestopics.predict import leave_one_out
 from bayestopics.predict.leave_one_out import (
     BATCHES,
     BETAS,
+    LeaveOneOutScore,
     Plan,
-    Score,
     choose,
     draw_log_beta,
     estimates_of,
@@ -34,7 +34,6 @@ from bayestopics.predict.leave_one_out import (
     lag_one_correlation,
     leave_out,
     log_error,
-    log_estimates,
     score,
     summary,
 )
@@ -58,12 +57,12 @@ def exact_log_likelihood(corpus: Corpus, document: int, prior: Prior) -> float:
 EXACT = np.array([exact_log_likelihood(TINY, d, PRIOR) for d in range(3)])
 
 
-def run(**options: Any) -> Score:
+def run(**options: Any) -> LeaveOneOutScore:
     chain = {"sweeps": 4000, "burn_in": 50, "thin": 2, "particles": 4, "seed": 1}
     return score(TINY, 2, PRIOR, **(chain | options))
 
 
-def deviations(result: Score) -> np.ndarray:
+def deviations(result: LeaveOneOutScore) -> np.ndarray:
     """From the exact log L(d), in standard errors; all errors are small enough for the comparison to say much.
 
     They are 0.023 and less on average after 16,000 sweeps, and 20 batches make that 0.05 once in 10^11 runs.
@@ -118,7 +117,7 @@ def test_a_chain_that_has_seen_the_document_is_caught() -> None:
             TINY, 2, prior, "single-site", sweeps=1, burn_in=burn_in, thin=1, particles=20, beta=BETAS[0], seed=0
         )
         chains = [replace(plan, seed=seed, start=whole.assignments[row]) for seed, row in enumerate(starts)]
-        ratios = np.exp([log_estimates(chain, 1)[0] - exact for chain in chains])
+        ratios = np.exp([estimates_of(chain, [1])[1][0] - exact for chain in chains])
         distances.append((ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios))))
     limit = norm.isf(FALSE_ALARM)
     assert distances[0] < limit
@@ -240,7 +239,7 @@ def test_a_document_does_not_depend_on_its_group(beta: str, start: bool) -> None
     for group in ([28, 3], [20, 5, 8, 1, 2, 6], [13], [27]):
         for document, logs in estimates_of(plan, group).items():
             assert_array_equal(logs, everything.get(document, logs))
-            assert_array_equal(logs, log_estimates(plan, document))
+            assert_array_equal(logs, estimates_of(plan, [document])[document])
 
 
 def test_a_start_outside_the_topics_is_refused() -> None:
@@ -297,7 +296,7 @@ def test_error_of_a_log() -> None:
     assert log_error(np.array([1.0])) is None
 
 
-def made_up(estimates: list[np.ndarray]) -> Score:
+def made_up(estimates: list[np.ndarray]) -> LeaveOneOutScore:
     return summary(TINY, dict(enumerate(estimates)))
 
 
@@ -394,7 +393,7 @@ def test_a_killed_score_goes_on_where_it_was(sampler: str, warm_up: int) -> None
     corpus = simulate_lda(40, 6, 9, 3, 0.3, 0.3, np.random.default_rng(1)).corpus
     work: dict[str, Any] = {"sampler": sampler, "warm_up": warm_up, "sweeps": 10, "burn_in": 5, "seed": 2}
 
-    def run(checkpoint: Dying | None, workers: int = 1) -> Score:
+    def run(checkpoint: Dying | None, workers: int = 1) -> LeaveOneOutScore:
         return score(corpus, 3, Prior(), checkpoint=checkpoint, workers=workers, **work)
 
     whole = run(None)

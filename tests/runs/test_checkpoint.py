@@ -25,7 +25,7 @@ from bayestopics.lda.state import Prior, State
 from bayestopics.predict.completion import Completion, split
 from bayestopics.runs import checkpoint as checkpoint_module
 from bayestopics.runs import driver
-from bayestopics.runs.chain import Perplexity, run_chain, warm
+from bayestopics.runs.chain import Perplexity, compile_sampler, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
@@ -72,7 +72,7 @@ def die_in_the_second_chain(folder: Path) -> None:
 
 
 def test_killed_twice_and_resumed_gives_the_same_bits(tmp_path: Path, checkpoints: Path) -> None:
-    warm("single-site")
+    compile_sampler("single-site")
     environment = own_cache(tmp_path / "cache", BAYESTOPICS_CHECKPOINT_SECONDS="0.05")
     out, folder = tmp_path / "record", tmp_path / "cache" / "checkpoints"
 

@@ -20,7 +20,7 @@ from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda.state import Prior
 from bayestopics.runs import driver
-from bayestopics.runs.chain import warm
+from bayestopics.runs.chain import compile_sampler
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
@@ -114,7 +114,7 @@ def test_an_error_in_a_worker_is_one_line(
 @pytest.fixture
 def start(tmp_path: Path, corpus: Corpus) -> Iterator[Callable[[], subprocess.Popen]]:
     """Starts the program with two workers, in a session of its own, as a terminal would."""
-    warm("single-site")
+    compile_sampler("single-site")
     write_corpus(corpus, tmp_path / "x.ldac")
     environment = own_cache(tmp_path / "cache", BAYESTOPICS_CHECKPOINT_SECONDS="0.05")
     # fewer than four kept sweeps have no R-hat: importing ArviZ for it takes longer than the chains

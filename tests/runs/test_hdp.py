@@ -17,8 +17,9 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric import stream
-from bayestopics.nonparametric.compute import LEARNERS, HdpSettings, warm
+from bayestopics.nonparametric.compute import HdpSettings, compile_method
 from bayestopics.nonparametric.hdp_state import HdpState
+from bayestopics.nonparametric.learners import LEARNERS
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs import driver
 from bayestopics.runs.hdp import last_state, rhat_of_topics
@@ -111,7 +112,7 @@ def test_a_saved_state_is_that_of_its_corpus(tmp_path: Path) -> None:
 
 
 def test_the_command_is_killed_and_goes_on(tmp_path: Path) -> None:
-    warm(HdpSettings(method="split-merge"))
+    compile_method(HdpSettings(method="split-merge"))
     corpus = simulate_lda(100, 60, 50, 5, 0.2, 0.1, np.random.default_rng(1)).corpus
     write_corpus(corpus, tmp_path / "x.ldac")
     out = tmp_path / "out"

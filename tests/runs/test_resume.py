@@ -181,8 +181,8 @@ SIZES = {
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., subprocess.Popen]:
     """start("topics", workers=2) starts the program in a session of its own, as a terminal would."""
-    compute.warm("reference")
-    pseudo_marginal.warm("single-site")
+    compute.compile_estimator("reference")
+    pseudo_marginal.compile_estimates("single-site")
     write_corpus(simulate_lda(100, 60, 50, 5, 0.2, 0.1, np.random.default_rng(1)).corpus, tmp_path / "x.ldac")
     environment = own_cache(tmp_path / "cache", BAYESTOPICS_CHECKPOINT_SECONDS="0.05")
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -50,7 +50,7 @@ def test_seconds_of_rivals_are_cpu_seconds_as_those_of_tempering_are(tmp_path: P
         return np.array([[0.5, 0.5], [0.4, 0.6]]), True, []
 
     monkeypatch.setattr(hyper_rivals, "_fit", wait)
-    monkeypatch.setattr(hyper_rivals, "warm", lambda: calls.append("warm"))
+    monkeypatch.setattr(hyper_rivals, "compile_rivals", lambda: calls.append("warm"))
     params = {"kind": "rivals", "topics": 2, "starts": 2, "methods": {"gibbs-em": {}}}
     task = Task("hyperparameters", "smoke", "x-rivals", params, 1, "x", "-", "-")
     timing = hyper_rivals.compute(task, CORPUS, Checkpoint(tmp_path, task)).tables["timing"]

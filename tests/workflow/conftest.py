@@ -11,10 +11,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
+
+from bayestopics.corpus.registry import Registry
+from bayestopics.studies.plan import Plan, Settings, names_in, plan_of
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "profiles", "Makefile", "pyproject.toml", "workflow", "config", "src")
-PATIENCE = 90  # seconds for a page or a server; they take five and ten on two free cores
+PATIENCE = 3600  # seconds, against hanging alone: a busy machine is no fault
 
 
 def pytest_collection_modifyitems(items):
@@ -71,14 +75,32 @@ class Project:
 
     def run(self, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=600
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=PATIENCE
         )
         if check:
             assert done.returncode == 0, done.stdout + done.stderr
         return done
 
+    def planned(self, scale: str = "smoke") -> dict[str, Plan]:
+        """The plan of every study, with all corpora within reach."""
+        entries, found = Registry().entries, {}
+        for study in names_in(self.folder / "config" / "studies"):
+            content = yaml.safe_load((self.folder / "config" / "studies" / f"{study}.yaml").read_text())
+            found[study] = plan_of(Settings.of(study, scale, content, entries, reach=entries))
+        return found
+
     def records(self, scale: str = "smoke") -> list[Path]:
         return sorted(path.parent for path in (self.folder / "results" / scale).glob("*/*/run.json"))
+
+
+@pytest.fixture
+def copy(finished, tmp_path) -> Project:
+    """A copy of the finished project that a test may change."""
+    project = Project.__new__(Project)
+    project.folder = tmp_path / "project"
+    shutil.copytree(finished.folder, project.folder, symlinks=True)
+    project.environment = finished.environment | {"PYTHONPATH": str(project.folder / "src")}
+    return project
 
 
 @pytest.fixture(scope="session")

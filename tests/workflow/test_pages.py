@@ -178,7 +178,7 @@ CHARTS = """Object.fromEntries([...document.querySelectorAll('.js-plotly-plot')]
 
 
 def test_the_mlflow_ui_lists_the_runs_and_charts_their_metrics(finished, page):
-    ours = "run_uuid in (select run_uuid from tags where key = 'study' and value = 'first_look')"
+    ours = "run_uuid in (select run_uuid from tags where key = 'study' and value = 'first_look')"  # not the parent run
     with closing(sqlite3.connect(finished.folder / "results" / "mlflow.db")) as store:
         ((experiment,),) = store.execute("select experiment_id from experiments where name = ?", (EXPERIMENT,))
         names = [name for (name,) in store.execute(f"select name from runs where {ours}")]

@@ -1,8 +1,9 @@
 """The workflow as its users see it: complete, idempotent, honest about what is missing, and resumable."""
 
+import itertools
 import json
 import os
-import shutil
+import re
 import signal
 import sqlite3
 import subprocess
@@ -11,22 +12,11 @@ import time
 
 import pandas as pd
 import pytest
-import yaml
 
-from bayestopics.runs.publish import IDENTITY, publish
+from bayestopics.runs.publish import CHILD_OF, EXPERIMENT, IDENTITY, PARENT, publish
 from bayestopics.runs.record import read, same_bits
-from bayestopics.studies.claims import VERDICTS
-from conftest import ROOT, Project
-
-
-@pytest.fixture
-def copy(finished, tmp_path) -> Project:
-    """A copy of the finished project that a test may change."""
-    project = Project.__new__(Project)
-    project.folder = tmp_path / "project"
-    shutil.copytree(finished.folder, project.folder, symlinks=True)
-    project.environment = finished.environment | {"PYTHONPATH": str(project.folder / "src")}
-    return project
+from bayestopics.studies.claims import VERDICTS, all_claims
+from conftest import PATIENCE, Project
 
 
 def jobs(output: str) -> dict[str, int]:
@@ -36,27 +26,42 @@ def jobs(output: str) -> dict[str, int]:
     return {row[0]: int(row[1]) for row in rows if row[0] != "total"}
 
 
+def messages(output: str) -> set[str]:
+    """What the jobs say that are planned or run."""
+    return set(re.findall(r"^Job \d+: (.+)$", output, re.MULTILINE))
+
+
 def test_everything_is_made(finished):
     results = finished.folder / "results" / "smoke"
-    made = ["claims.md", "claims.csv", "config.yaml", "corpora/table.csv", "corpora/corpora.png"]
-    made += ["first_look/traces.png", "first_look/topics.png", "first_look/summary.csv"]
-    made += [
-        "blocking/mixing-tiny-bars.png",
-        "blocking/autocorrelation.png",
-        "blocking/summary.csv",
-        "blocking/times.png",
-    ]
-    figures = ("walks-tiny-lda", "evidence-tiny-lda", "ladders", "scores")
-    made += [f"number_of_topics/{name}.png" for name in figures]
-    made += [f"number_of_topics/{name}.csv" for name in ("walks", "evidence", "ladders", "constants")]
-    figures = ("toy", "endless", "held-out", "held-out-over-time", "components", "components-over-time-hdp")
-    made += [f"truncation_free/{name}.png" for name in figures]
-    made += [f"truncation_free/{name}.csv" for name in ("endless", "scores", "differences")]
-    made += [f"split_merge/{name}" for name in ("blocks.png", "blocks.csv", "law.png", "law.csv")]
-    made += ["routes/routes.png", "routes/routes.csv"]
-    assert [name for name in made if not (results / name).is_file()] == []
-    assert len(finished.records()) == 6 + 4 + 7 + 15 + 9 + 10 + 4 + 1
+    made = [results / name for name in ("claims.md", "claims.csv", "claims.html", "config.yaml", "published.json")]
+    records = []
+    for study, plan in finished.planned().items():
+        folder = results / study
+        records += [folder / run for run in plan.runs]
+        made += [folder / "figures" / f"{name}.png" for name in plan.figures]
+        made += [folder / "tables" / f"{name}.{ending}" for name in plan.tables for ending in ("csv", "html")]
+        made += [folder / "errors.csv", folder / "tables" / "errors.html"] if plan.has("errors") else []
+    assert [str(path) for path in made if not path.is_file()] == []
+    assert finished.records() == sorted(records)
     assert not list((finished.folder / "results" / "checkpoints").glob("*"))
+
+
+def test_the_errors_are_those_of_the_records(finished):
+    errors = pd.read_parquet(finished.folder / "results" / "smoke" / "first_look" / "errors.parquet")
+    for row in errors.itertuples():
+        metrics = read(finished.folder / "results" / "smoke" / "first_look" / row.run).metrics
+        assert (row.estimate, row.standard_error) == (metrics["log_joint"], metrics["log_joint_error"])
+        assert row.effective_draws == metrics["log_joint_effective_draws"]
+
+
+def test_the_graph_of_rules_reads_like_the_design(finished):
+    graph = finished.snakemake("--rulegraph", "--forceall", scale="paper").stdout
+    names = dict(re.findall(r'(\d+)\[label = "(\w+)"', graph))
+    arrows = {(names[a], names[b]) for a, b in re.findall(r"(\d+) -> (\d+)", graph)}
+    stages = ("corpus", "run", "grid_step", "errors", "tables", "claims", "publish_rest")
+    assert set(itertools.pairwise(stages)) <= arrows
+    assert {("run", "figures"), ("figures", "publish"), ("tables", "publish")} <= arrows
+    assert len(names) <= 12  # however many studies there are
 
 
 def test_again_there_is_nothing_to_do(finished):
@@ -65,20 +70,19 @@ def test_again_there_is_nothing_to_do(finished):
 
 def test_the_papers_own_sizes_can_be_planned(finished):
     stats = jobs(finished.snakemake("--dry-run", scale="paper").stdout)
-    assert stats["number_of_topics_run"] > 20
+    assert stats["run"] > 100
+    assert stats["grid_step"] > 10
     assert stats["claims"] == 1
 
 
 def test_every_claim_is_listed_and_none_is_answered_without_its_corpora(finished):
     claims = pd.read_csv(finished.folder / "results" / "smoke" / "claims.csv", keep_default_na=False)
-    registered = yaml.safe_load((ROOT / "config" / "claims.yaml").read_text())
-    assert list(claims["id"]) == [claim["id"] for claim in registered]
+    registered = [claim.id for claim in all_claims()]
+    assert list(claims["id"]) == registered
     verdicts = claims.set_index("id")["verdict"]
     everywhere = ["T13", "V1"]  # so small that they are run at every scale
-    with_study = [claim["id"] for claim in registered if "function" in claim and claim["id"] not in everywhere]
-    assert all(verdict.startswith("not answered: not run at this scale") for verdict in verdicts[with_study])
+    assert all(verdict.startswith("not answered: not run at this scale") for verdict in verdicts.drop(everywhere))
     assert set(verdicts[everywhere]) <= set(VERDICTS)
-    assert verdicts.drop([*with_study, *everywhere]).empty  # every claim has a study
 
 
 def test_every_record_is_one_mlflow_run(finished):
@@ -89,11 +93,29 @@ def test_every_record_is_one_mlflow_run(finished):
     assert statuses == [("FINISHED",)]
 
 
+def test_figures_and_tables_are_artifacts_of_a_parent_run(finished):
+    from mlflow import MlflowClient
+
+    results = finished.folder / "results"
+    client = MlflowClient(f"sqlite:///{results / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
+    (parent,) = client.search_runs([experiment], f"tags.`{PARENT}` = 'first_look, smoke'")
+    for part in ("figures", "tables"):
+        ours = sorted(path.name for path in (results / "smoke" / "first_look" / part).glob("[!.]*"))
+        artifacts = client.list_artifacts(parent.info.run_id, part)
+        assert sorted(artifact.path.removeprefix(f"{part}/") for artifact in artifacts if artifact.path) >= ours
+    children = client.search_runs([experiment], f"tags.`{CHILD_OF}` = '{parent.info.run_id}'")
+    published = json.loads((results / "smoke" / "published.json").read_text())["first_look, smoke"]
+    assert sorted(child.info.run_id for child in children) == sorted(published.values())
+    (claims,) = client.search_runs([experiment], f"tags.`{PARENT}` = 'claims, smoke'")
+    assert "claims.md" in [artifact.path for artifact in client.list_artifacts(claims.info.run_id)]
+
+
 def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(copy):
     from mlflow import MlflowClient
 
     results = copy.folder / "results"
-    before = json.loads((results / "smoke" / "first_look" / "published.json").read_text())
+    before = json.loads((results / "smoke" / "published.json").read_text())["first_look, smoke"]
     folders = [folder for folder in copy.records() if folder.parent.name == "first_look"]
     assert publish(folders, results) == before
     # a run that was cut short is still RUNNING
@@ -106,22 +128,35 @@ def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(cop
     assert {key: after[key] for key in after if key != identity} == {k: before[k] for k in before if k != identity}
 
 
+FIRST_LOOK, CORPORA = "Running runs-1 of first_look", "Running runs-1 of corpora"
+PUBLISH = "Publishing the claims to MLflow, and all studies"
+FIGURES, TIMES = "Drawing the figures of first_look", "Running tiny-bars-times of blocking"
+
+
 @pytest.mark.parametrize(
     ("module", "rerun", "kept"),
     [
-        ("lda/single_site.py", {"first_look_run", "first_look_figures"}, {"corpora_records", "generated_corpus"}),
-        ("figures/first_look.py", {"first_look_figures"}, {"first_look_run", "corpora_records", "publish"}),
-        ("corpus/synthetic.py", {"generated_corpus", "published_corpus"}, set()),
-        ("cli.py", set(), {"first_look_run", "corpora_records", "generated_corpus", "claims"}),
-        ("lda/augmented.py", set(), {"first_look_run", "blocking_run", "blocking_times"}),
-        ("lda/grouped.py", set(), {"first_look_run", "number_of_topics_run", "hyperparameters_run"}),
+        ("lda/single_site.py", {FIRST_LOOK, TIMES}, {CORPORA, "Getting the corpora"}),
+        (
+            "studies/first_look/figures.py",
+            {FIGURES, PUBLISH},
+            {FIRST_LOOK, CORPORA},
+        ),
+        ("corpus/synthetic.py", {"Getting the corpora"}, set()),
+        ("cli/__main__.py", set(), {FIRST_LOOK, CORPORA, "Getting the corpora"}),
+        ("lda/augmented.py", {"Running runs-1 of hyperparameters"}, {FIRST_LOOK, TIMES}),
+        ("lda/grouped.py", {"Running runs-1 of blocking", TIMES}, {FIRST_LOOK, "Running runs-1 of number_of_topics"}),
     ],
 )
-def test_changed_code_reruns_just_the_rules_that_use_it(copy, module, rerun, kept):
-    with open(copy.folder / "src" / "bayestopics" / module, "a") as file:
-        file.write("\n# changed\n")
+def test_changed_code_reruns_just_the_jobs_that_use_it(copy, module, rerun, kept):
+    path = copy.folder / "src" / "bayestopics" / module
+    text = path.read_text()
+    path.write_text(text + "\n# a comment changes nothing\n")
+    if module.startswith(("studies", "cli")):
+        assert "Nothing to be done" in copy.snakemake("--dry-run").stderr
+    path.write_text(text + "\nCHANGED = True\n")
     done = copy.snakemake("--dry-run")
-    planned = set(jobs(done.stdout + done.stderr)) if "Job stats:" in done.stdout + done.stderr else set()
+    planned = messages(done.stdout + done.stderr)
     assert rerun <= planned
     assert not kept & planned
 
@@ -138,7 +173,7 @@ def test_a_killed_workflow_goes_on_and_gives_the_same_records(finished, tmp_path
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while not project.records() and time.monotonic() < deadline:
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGKILL)
@@ -157,7 +192,7 @@ def test_a_store_whose_making_was_killed_is_made_anew(finished, tmp_path):
     make = "import sys, pathlib, bayestopics.runs.publish as p; print(p.create_store(pathlib.Path(sys.argv[1])))"
     command = [sys.executable, "-c", make, str(tmp_path)]
     process = subprocess.Popen(command, env=finished.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and not any(path.stat().st_size for path in tmp_path.rglob("mlflow.db")):
         time.sleep(0.01)
     process.kill()
@@ -208,6 +243,19 @@ def test_a_corpus_of_ones_own_is_run_and_read_again_when_it_changes(copy):
     (copy.folder / "my.ldac").write_text("2 0:3 1:2\n2 1:4 2:1\n1 0:4\n")
     copy.snakemake("first_look")
     assert read(record).metrics["training_tokens"] == 14 - 2
+
+
+def test_the_report_is_of_the_results_as_they_were_made(copy):
+    """A corpus that has come within reach since then does not make it ask for more."""
+    with open(copy.folder / "config" / "corpora.yaml", "a") as file:
+        file.write("mine:\n  title: My own\n  path: my.ldac\n")
+    settings = copy.folder / "config" / "studies" / "corpora.yaml"
+    settings.write_text(settings.read_text().replace("corpora: [tiny-lda, ", "corpora: [mine, tiny-lda, "))
+    assert "LEFT OUT: 1 corpora are not available here: mine" in copy.snakemake().stderr
+    (copy.folder / "my.ldac").write_text("2 0:3 1:2\n2 1:4 2:1\n1 0:6\n")
+    assert "Nothing to be done" not in copy.snakemake("--dry-run").stderr
+    copy.snakemake("--report", "report.html")
+    assert (copy.folder / "report.html").stat().st_size > 1_000_000
 
 
 def test_a_corpus_without_a_model_is_one_clear_line(copy):

@@ -1,11 +1,6 @@
 # Every claim of the papers, answered from the records of the studies; answers refer to their tables.
 
 
-def code_of_claims(wildcards):
-    found = [plan.module("claims") for plan in PLANS.values() if plan.has("claims")]
-    return code_hash("bayestopics.studies.claims", "bayestopics.base.plotting", *found)
-
-
 rule claims:
     input:
         jobs=[jobs_of(study) for study in STUDIES],
@@ -24,8 +19,7 @@ rule claims:
     log:
         f"{RESULTS}/logs/claims.log",
     params:
-        runs={study: list(plan.runs) for study, plan in PLANS.items()},
-        results=RESULTS,
+        records={study: records_of(study) for study in STUDIES},
         left_out=LEFT_OUT,
         scale=SCALE,
         code=code_of_claims,

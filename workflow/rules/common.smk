@@ -11,6 +11,7 @@ from bayestopics.base.code import code_hash, kernel_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import Registry
 from bayestopics.studies import plan as plans
+from bayestopics.studies.errors import CAPTION as ERRORS_CAPTION
 
 validate(config, "../schemas/config.schema.yaml")
 SCALE = config["scale"]
@@ -39,7 +40,10 @@ def settings_of(study):
     if not path.is_file():
         known = ", ".join(plans.names_in(path.parent))
         raise WorkflowError(f"there is no study {study!r}; the studies are {known}")
-    return load(path, plans.FOLDER / study / "settings.schema.yaml")
+    content = load(path, plans.FOLDER / study / "settings.schema.yaml")
+    if SCALE not in content.get("scales", {}):
+        raise WorkflowError(f"{path}: nothing for the scale {SCALE}")
+    return content
 
 
 load("config/corpora.yaml", Path(workflow.basedir) / "workflow/schemas/corpora.schema.yaml")
@@ -56,7 +60,8 @@ def places():
 
     The report is of the results as they were made, whatever has come within reach since.
     """
-    wanted, made = plans.corpora_of(AT_SCALE.values()), Path(f"{RESULTS}/config.yaml")
+    named = {name for here in AT_SCALE.values() for name in here["corpora"]}
+    wanted, made = sorted(named & set(REGISTRY.entries)), Path(f"{RESULTS}/config.yaml")
     if any(argument.startswith("--report") for argument in sys.argv) and made.is_file():
         left_out = yaml.safe_load(made.read_text(encoding="utf-8"))["config"]["left_out"]
         return {name: None if name in left_out else "within reach" for name in wanted}
@@ -80,28 +85,15 @@ def say_what_is_left_out():
 
 
 def plan_of(study):
-    settings = SETTINGS[study]
     try:
-        return plans.plan_of(
-            plans.Settings(
-                study=study,
-                scale=SCALE,
-                shared={key: value for key, value in settings.items() if key != "scales"},
-                here=AT_SCALE[study],
-                entries=REGISTRY.entries,
-                within_reach={name for name, place in PLACES.items() if place},
-            )
-        )
+        return plans.plan_of(plans.Settings.of(study, SCALE, SETTINGS[study], REGISTRY.entries, WITHIN_REACH))
     except InputError as error:
         raise WorkflowError(str(error))
 
 
-for study in STUDIES:
-    for name in AT_SCALE[study]["corpora"]:
-        if name not in REGISTRY.entries:
-            raise WorkflowError(f"config/studies/{study}.yaml: no corpus {name!r} in config/corpora.yaml")
 FIRST = "BAYESTOPICS_PLACES" not in os.environ
 PLACES = places()
+WITHIN_REACH = [name for name, place in PLACES.items() if place]
 LEFT_OUT = {name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None}
 config["left_out"] = LEFT_OUT  # for the report
 if FIRST:
@@ -114,6 +106,11 @@ JOBS = {study: plan.jobs(TOGETHER) for study, plan in PLANS.items()}
 
 
 # -- the jobs of a study -----------------------------------------------------------------------------
+
+
+def record(study, run):
+    """The folder of a run's record, which its job writes; a finished one is not computed again."""
+    return f"{RESULTS}/{study}/{run}"
 
 
 def job_file(study, run):
@@ -148,7 +145,8 @@ def definitions(wildcards):
         name: {
             "params": plan.runs[name].params,
             "corpus": corpus_file(plan.runs[name].corpus) if plan.runs[name].corpus else None,
-            "before": list(plan.runs[name].before),
+            "before": [record(wildcards.study, one) for one in plan.runs[name].before],
+            "record": record(wildcards.study, name),
             "code": plan.code(name),
         }
         for name in runs_of_job(wildcards)
@@ -162,6 +160,10 @@ def threads_of_job(wildcards):
 
 
 # -- what a study leaves -----------------------------------------------------------------------------
+
+
+def records_of(study):
+    return {run: record(study, run) for run in PLANS[study].runs}
 
 
 def jobs_of(study):
@@ -180,21 +182,118 @@ def figures_of(study):
     return [f"{RESULTS}/{study}/figures"] if PLANS[study].figures else []
 
 
+def shown_of(study):
+    return [*tables_of(study), *figures_of(study)]
+
+
 def targets(study):
     """What a study's own target asks for: figures and tables, and its records published."""
-    return [
-        *tables_of(study),
-        *figures_of(study),
-        f"{RESULTS}/{study}/published.json",
-        f"{RESULTS}/config.yaml",
-    ]
+    return [*shown_of(study), f"{RESULTS}/{study}/published.json", f"{RESULTS}/config.yaml"]
+
+
+def everything():
+    """The figures, tables and claims of all studies, published; at scale smoke by one job."""
+    studies = [path for study in STUDIES for path in (shown_of(study) if TOGETHER else targets(study))]
+    return [*studies, f"{RESULTS}/claims.md", f"{RESULTS}/published.json", f"{RESULTS}/config.yaml"]
+
+
+# -- input functions ---------------------------------------------------------------------------------
+
+
+def jobs_of_study(wildcards):
+    return jobs_of(wildcards.study)
+
+
+def errors_of_study(wildcards):
+    return errors_of(wildcards.study)
+
+
+def title(wildcards):
+    return PLANS[wildcards.study].title
+
+
+def table_label(wildcards):
+    return {"what": f"table: {wildcards.name}"}
+
+
+def figure_label(wildcards):
+    return {"what": PLANS[wildcards.study].figures[wildcards.name].label}
+
+
+def records_of_study(wildcards):
+    return records_of(wildcards.study)
+
+
+def planned_tables(wildcards):
+    return {name: vars(table) for name, table in PLANS[wildcards.study].tables.items()}
+
+
+def planned_figures(wildcards):
+    return {name: vars(figure) for name, figure in PLANS[wildcards.study].figures.items()}
+
+
+def table_captions(wildcards):
+    tables = {name: table.caption for name, table in PLANS[wildcards.study].tables.items()}
+    return {**tables, "errors": ERRORS_CAPTION}
+
+
+def figure_captions(wildcards):
+    return {name: figure.caption for name, figure in PLANS[wildcards.study].figures.items()}
+
+
+def code_of_errors(wildcards):
+    return PLANS[wildcards.study].code_of("errors")
+
+
+def code_of_tables(wildcards):
+    return PLANS[wildcards.study].code_of("tables")
+
+
+def code_of_figures(wildcards):
+    return PLANS[wildcards.study].code_of("figures")
+
+
+def shown_by_study(wildcards):
+    return shown_of(wildcards.study)
+
+
+def to_publish(study):
+    """The parent run of a study -> the records that are its children, and its artifacts."""
+    return {f"{study}, {SCALE}": {"records": list(records_of(study).values()), "shown": shown_of(study)}}
+
+
+def study_to_publish(wildcards):
+    return to_publish(wildcards.study)
+
+
+def rest_to_publish(wildcards, input):
+    rest = {f"claims, {SCALE}": {"records": [], "shown": list(input.claims)}}
+    for study in STUDIES if TOGETHER else ():
+        rest |= to_publish(study)
+    return rest
+
+
+def code_of_claims(wildcards):
+    found = [plan.module("claims") for plan in PLANS.values() if plan.has("claims")]
+    return code_hash("bayestopics.studies.claims", *found)
 
 
 # -- corpora, kernels --------------------------------------------------------------------------------
 
 
 def corpus_file(name):
-    return f"data/corpora/{name}.npz"
+    """Those of scale smoke, which one job makes, are apart from the others."""
+    return f"data/{SCALE}/{name}.npz" if TOGETHER else f"data/corpora/{name}.npz"
+
+
+def registry_entry(wildcards):
+    """What decides a corpus: a change of it makes the corpus anew."""
+    return {wildcards.name: REGISTRY[wildcards.name].content()}
+
+
+def own_files(wildcards):
+    """A corpus of the user's own is read again when its files change."""
+    return REGISTRY.own_files(wildcards.name)
 
 
 def compile_kernels():
@@ -202,6 +301,6 @@ def compile_kernels():
     mark = Path(f"results/kernels-{kernel_hash()}.ready")
     if not mark.exists():
         print("Compiling the kernels", file=sys.stderr, flush=True)
-        subprocess.run([sys.executable, "-m", "bayestopics.runs.warm"], check=True)
+        subprocess.run([sys.executable, "-m", "bayestopics.runs.compile"], check=True)
         mark.parent.mkdir(exist_ok=True)
         mark.touch()

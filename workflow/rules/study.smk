@@ -1,65 +1,11 @@
 # Every study: its runs, the errors of its estimates, its tables and figures. What they are is in its plan.
-from bayestopics.studies.errors import CAPTION as ERRORS_CAPTION
-
-
-def jobs_of_study(wildcards):
-    return jobs_of(wildcards.study)
-
-
-def errors_of_study(wildcards):
-    return errors_of(wildcards.study)
-
-
-def title(wildcards):
-    return PLANS[wildcards.study].title
-
-
-def table_label(wildcards):
-    return {"what": f"table: {wildcards.name}"}
-
-
-def figure_label(wildcards):
-    return {"what": PLANS[wildcards.study].figures[wildcards.name].label}
-
-
-def runs_of_study(wildcards):
-    return list(PLANS[wildcards.study].runs)
-
-
-def planned_tables(wildcards):
-    return {name: vars(table) for name, table in PLANS[wildcards.study].tables.items()}
-
-
-def planned_figures(wildcards):
-    return {name: vars(figure) for name, figure in PLANS[wildcards.study].figures.items()}
-
-
-def table_captions(wildcards):
-    tables = {name: table.caption for name, table in PLANS[wildcards.study].tables.items()}
-    return {**tables, "errors": ERRORS_CAPTION}
-
-
-def figure_captions(wildcards):
-    return {name: figure.caption for name, figure in PLANS[wildcards.study].figures.items()}
-
-
-def code_of_errors(wildcards):
-    return PLANS[wildcards.study].code_of("errors")
-
-
-def code_of_tables(wildcards):
-    return PLANS[wildcards.study].code_of("tables")
-
-
-def code_of_figures(wildcards):
-    return PLANS[wildcards.study].code_of("figures")
 
 
 wildcard_constraints:
     study="|".join(STUDIES),
 
 
-# The records are folders beside `jobs`; a finished one is not computed again.
+# Its records are folders beside `jobs`.
 rule run:
     input:
         corpora=corpora_of_job,
@@ -71,7 +17,6 @@ rule run:
     threads: threads_of_job
     params:
         runs=definitions,
-        records=f"{RESULTS}/{{study}}",
         seed=config["seed"],
         scale=SCALE,
         checkpoints=CHECKPOINTS,
@@ -99,8 +44,7 @@ rule errors:
     log:
         f"{RESULTS}/logs/{{study}}-errors.log",
     params:
-        records=f"{RESULTS}/{{study}}",
-        runs=runs_of_study,
+        records=records_of_study,
         code=code_of_errors,
     message:
         "Estimating the Monte Carlo errors of {wildcards.study}"
@@ -113,7 +57,7 @@ rule tables:
         jobs=jobs_of_study,
         errors=errors_of_study,
     output:
-        report(
+        folder=report(
             directory(f"{RESULTS}/{{study}}/tables"),
             patterns=["{name}.html"],
             caption="../report/shown.rst",
@@ -123,7 +67,7 @@ rule tables:
     log:
         f"{RESULTS}/logs/{{study}}-tables.log",
     params:
-        records=f"{RESULTS}/{{study}}",
+        records=records_of_study,
         tables=planned_tables,
         captions=table_captions,
         scale=SCALE,
@@ -138,7 +82,7 @@ rule figures:
     input:
         jobs=jobs_of_study,
     output:
-        report(
+        folder=report(
             directory(f"{RESULTS}/{{study}}/figures"),
             patterns=["{name}.png"],
             caption="../report/shown.rst",
@@ -148,7 +92,7 @@ rule figures:
     log:
         f"{RESULTS}/logs/{{study}}-figures.log",
     params:
-        records=f"{RESULTS}/{{study}}",
+        records=records_of_study,
         figures=planned_figures,
         captions=figure_captions,
         scale=SCALE,

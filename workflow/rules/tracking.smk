@@ -1,25 +1,18 @@
 # What was found to MLflow, and the settings it was found with. One job at a time writes to the store.
 
 
-def shown_by_study(wildcards):
-    return [*tables_of(wildcards.study), *figures_of(wildcards.study)]
-
-
 rule publish:
     input:
         jobs=jobs_of_study,
         shown=shown_by_study,
     output:
-        f"{RESULTS}/{{study}}/published.json",
+        published=f"{RESULTS}/{{study}}/published.json",
     log:
         f"{RESULTS}/logs/{{study}}-publish.log",
     resources:
         mlflow_writer=1,
     params:
-        records=f"{RESULTS}/{{study}}",
-        runs=runs_of_study,
-        title="{study}",
-        scale=SCALE,
+        parents=study_to_publish,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
@@ -28,27 +21,26 @@ rule publish:
         "../scripts/publish.py"
 
 
-use rule publish as publish_claims with:
+# The claims, and at scale smoke everything in one job.
+use rule publish as publish_rest with:
     input:
-        shown=[f"{RESULTS}/claims.{ending}" for ending in ("csv", "md", "html")],
+        claims=rules.claims.output,
+        shown=[shown_of(study) for study in STUDIES if TOGETHER],
     output:
-        f"{RESULTS}/published.json",
+        published=f"{RESULTS}/published.json",
     log:
         f"{RESULTS}/logs/publish.log",
     params:
-        records=RESULTS,
-        runs=[],
-        title="claims",
-        scale=SCALE,
+        parents=rest_to_publish,
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
-        "Publishing the claims to MLflow"
+        "Publishing the claims to MLflow" + (", and all studies" if TOGETHER else "")
 
 
 rule resolved_config:
     output:
-        f"{RESULTS}/config.yaml",
+        settings=f"{RESULTS}/config.yaml",
     log:
         f"{RESULTS}/logs/config.log",
     localrule: True

@@ -8,12 +8,12 @@ from bayestopics.corpus.registry import Registry
 from bayestopics.runs.record import read
 from bayestopics.studies import claims
 
-params, output = snakemake.params, snakemake.output
+params = snakemake.params
 with logged(snakemake.log[0]):
     records = {
-        study: {run: read(Path(params.results) / study / run) for run in runs} for study, runs in params.runs.items()
+        study: {run: read(Path(folder)) for run, folder in found.items()} for study, found in params.records.items()
     }
     answers = claims.answers(records, Registry().entries, params.left_out)
     table = claims.table_of(answers, params.scale)
-    claims.write(Path(params.results), table, answers, params.scale, params.left_out)
-    Path(output.html).write_text(claims.page(table, params.scale, params.left_out), encoding="utf-8")
+    claims.write(Path(snakemake.output.csv).parent, table, answers, params.scale, params.left_out)
+    Path(snakemake.output.html).write_text(claims.page(table, params.scale, params.left_out), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One corpus: generated, or from the cache, the mirror or its official source, checked."""
+"""Corpora: generated, or from the cache, the mirror or their official source, checked."""
 
 from logs import logged
 
@@ -6,6 +6,7 @@ from bayestopics.corpus import write_corpus
 from bayestopics.corpus.registry import Registry
 
 with logged(snakemake.log[0]):
-    corpus = Registry().load(snakemake.wildcards.name)
-    write_corpus(corpus, snakemake.output.corpus)
-    print(corpus.summary())
+    for name, path in zip(snakemake.params.entries, snakemake.output.corpora, strict=True):
+        corpus = Registry().load(name)
+        write_corpus(corpus, path)
+        print(corpus.summary())

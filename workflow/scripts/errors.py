@@ -9,7 +9,7 @@ from bayestopics.runs.record import read
 
 params, output = snakemake.params, snakemake.output
 with logged(snakemake.log[0]):
-    records = (read(Path(params.records) / run) for run in params.runs)
+    records = (read(Path(folder)) for folder in params.records.values())
     table = import_module(f"bayestopics.studies.{snakemake.wildcards.study}.errors").errors(records)
     table.to_parquet(output.parquet, index=False)
     table.to_csv(output.csv, index=False)

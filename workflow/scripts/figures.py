@@ -10,9 +10,10 @@ from bayestopics.runs.record import read
 
 params, study = snakemake.params, snakemake.wildcards.study
 with logged(snakemake.log[0]):
-    Path(snakemake.output[0]).mkdir(parents=True, exist_ok=True)
+    folder = Path(snakemake.output.folder)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, planned in params.figures.items():
         draw = getattr(import_module(f"bayestopics.studies.{study}.figures"), planned["draw"])
-        records = [read(Path(params.records) / run) for run in planned["runs"]]
-        save(draw(records, params.scale, **planned["arguments"]), Path(snakemake.output[0]) / f"{name}.png")
+        records = [read(Path(params.records[run])) for run in planned["runs"]]
+        save(draw(records, params.scale, **planned["arguments"]), folder / f"{name}.png")
         print(name)

@@ -26,9 +26,8 @@ ENTRIES = Registry().entries
 
 def plan_at_scale(study: str) -> Plan:
     """As if all corpora were within reach: the records decide."""
-    shared = yaml.safe_load((SETTINGS / f"{study}.yaml").read_text(encoding="utf-8"))
-    here = shared.pop("scales")[SCALE]
-    return plan_of(Settings(study, SCALE, shared, here, ENTRIES, within_reach=ENTRIES))
+    content = yaml.safe_load((SETTINGS / f"{study}.yaml").read_text(encoding="utf-8"))
+    return plan_of(Settings.of(study, SCALE, content, ENTRIES, reach=ENTRIES))
 
 
 def keep(kept: Path, add: bool) -> None:

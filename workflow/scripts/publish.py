@@ -1,15 +1,15 @@
-"""The records of a study to MLflow, with its figures and tables; or what belongs to no study, as the claims."""
+"""Records to MLflow, below parent runs that have the figures, tables and claims."""
 
 import json
 from pathlib import Path
 
 from logs import logged
 
-from bayestopics.runs.publish import publish
+from bayestopics.runs.publish import publish_or_say
 
-params = snakemake.params
 with logged(snakemake.log[0]):
-    folders = [Path(params.records) / run for run in params.runs]
-    shown = [Path(path) for path in snakemake.input.shown]
-    published = publish(folders, Path("results"), parent=f"{params.title}, {params.scale}", shown=shown)
-    Path(snakemake.output[0]).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")
+    published = {}
+    for parent, below in snakemake.params.parents.items():
+        records, shown = ([Path(path) for path in below[part]] for part in ("records", "shown"))
+        published[parent] = publish_or_say(records, Path("results"), parent, shown)
+    Path(snakemake.output.published).write_text(json.dumps(published, indent=2) + "\n", encoding="utf-8")

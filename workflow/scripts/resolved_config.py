@@ -7,4 +7,4 @@ from logs import logged
 
 with logged(snakemake.log[0]):
     text = yaml.safe_dump(snakemake.params.settings, sort_keys=False)
-    Path(snakemake.output[0]).write_text(text, encoding="utf-8")
+    Path(snakemake.output.settings).write_text(text, encoding="utf-8")

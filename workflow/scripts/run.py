@@ -19,18 +19,17 @@ from bayestopics.runs.task import Task, describe
 
 
 def result_of(name: str, definition: dict[str, Any], study: str, params: Any) -> Result:
-    """`before` are the runs whose records this one builds on."""
-    folder = Path(params.records)
+    """`before` are the records that this one builds on."""
     corpus = read_corpus(definition["corpus"]) if definition["corpus"] else None
-    before = [read(folder / one) for one in definition["before"]]
+    before = [read(Path(one)) for one in definition["before"]]
     settings = dict(definition["params"])
     compute = import_module(f"bayestopics.studies.{study}.compute_{settings['kind']}").compute
     if before:
         settings["before"] = [record.task.identity for record in before]
         compute = partial(compute, before=before)
     task = Task(study, params.scale, name, settings, params.seed, **describe(corpus), code=definition["code"])
-    another = not is_finished(folder / name, task)
-    return run(task, compute, corpus, out=folder / name, overwrite=another, checkpoints=Path(params.checkpoints))
+    out, checkpoints = Path(definition["record"]), Path(params.checkpoints)
+    return run(task, compute, corpus, out=out, overwrite=not is_finished(out, task), checkpoints=checkpoints)
 
 
 def is_finished(folder: Path, task: Task) -> bool:

@@ -12,7 +12,7 @@ from bayestopics.studies.errors import TITLE
 
 
 def write(table: pd.DataFrame, name: str, title: str) -> None:
-    folder = Path(snakemake.output[0])
+    folder = Path(snakemake.output.folder)
     table.to_csv(folder / f"{name}.csv", index=False)
     page = html_table(table, title, f"scale: {snakemake.params.scale}")
     (folder / f"{name}.html").write_text(page, encoding="utf-8")
@@ -21,10 +21,10 @@ def write(table: pd.DataFrame, name: str, title: str) -> None:
 
 params, study = snakemake.params, snakemake.wildcards.study
 with logged(snakemake.log[0]):
-    Path(snakemake.output[0]).mkdir(parents=True, exist_ok=True)
+    Path(snakemake.output.folder).mkdir(parents=True, exist_ok=True)
     for name, planned in params.tables.items():
         make = getattr(import_module(f"bayestopics.studies.{study}.tables"), planned["make"])
-        records = [read(Path(params.records) / run) for run in planned["runs"]]
+        records = [read(Path(params.records[run])) for run in planned["runs"]]
         write(make(records, **planned["arguments"]), name, planned["title"])
     for path in snakemake.input.errors:
         write(pd.read_parquet(path), "errors", TITLE)

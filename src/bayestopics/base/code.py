@@ -19,6 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT.name
+MODULE = re.compile(rf"{PACKAGE}(\.\w+)+")
 
 
 def _file(module: str) -> Path | None:
@@ -31,7 +32,10 @@ def _file(module: str) -> Path | None:
 
 @cache
 def _imports(module: str) -> frozenset[str]:
-    """The package's own modules that this one imports, at its top or inside functions."""
+    """The package's own modules that this one imports, at its top or inside functions, or names in a string.
+
+    Those that a package's `__init__` names in strings do not count: of its registry a run takes one, and says which.
+    """
     path = _file(module)
     if path is None:
         return frozenset()
@@ -44,6 +48,8 @@ def _imports(module: str) -> frozenset[str]:
             source = resolve_name("." * node.level + (node.module or ""), package)
             names.add(source)
             names.update(f"{source}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name != "__init__.py":
+            names.update([node.value] if MODULE.fullmatch(node.value) else [])
     return frozenset(name for name in names if name.split(".")[0] == PACKAGE and _file(name))
 
 

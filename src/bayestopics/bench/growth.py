@@ -17,8 +17,8 @@ from bayestopics.bench.timing import Say
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.learners import compile_learner
 from bayestopics.nonparametric.truncation_free import TruncationFree
-from bayestopics.nonparametric.warm import warm
 
 Make = Callable[[int, np.random.Generator], TruncationFree]
 
@@ -31,7 +31,7 @@ BATCHES = (1, 100)
 def growth(component_counts: tuple[int, ...], rounds: int, say: Say) -> pd.DataFrame:
     """A row a learner, batch size and number of components: CPU microseconds a document, quartiles over rounds."""
     for kind in (TruncationFreeHDP, TruncationFreeDPMixture):
-        warm(kind)
+        compile_learner(kind)
     rows = []
     for name, (make, touched) in LEARNERS.items():
         for count in component_counts:

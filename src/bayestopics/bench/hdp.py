@@ -22,15 +22,16 @@ from bayestopics.base.processes import using_threads
 from bayestopics.bench.programs import bags_of, words_of
 from bayestopics.bench.timing import Say, Seconds, interleave, summary
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.nonparametric import hdp_blocked, hdp_chain, hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut, left_to_right_given
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, from_assignments, random_start
 from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.learners import compile_learner
 from bayestopics.nonparametric.split_merge import split_merge
 from bayestopics.nonparametric.stream import Bags, Learner, minibatches
 from bayestopics.nonparametric.top_level import draw_weights
-from bayestopics.nonparametric.warm import warm
 
 PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang & Blei's
 TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's
@@ -216,8 +217,8 @@ VARIATIONAL: dict[str, OpenStream] = {
     "truncated": open_learner(truncated),
     "gensim": open_gensim,
 }
-SAMPLERS: dict[str, Open] = {name: open_sampler(name) for name in ("gibbs", "blocked", "gibbs, a move")}
-SAMPLERS["tomotopy"] = open_tomotopy
+CHAINS: dict[str, Open] = {name: open_sampler(name) for name in ("gibbs", "blocked", "gibbs, a move")}
+CHAINS["tomotopy"] = open_tomotopy
 PEERS = ("gensim", "tomotopy")
 
 
@@ -331,7 +332,7 @@ def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
     rows: list[dict[str, Any]] = []
     programs: dict[str, Callable[[], Running]] = {
         **{name: partial(opened, training, OVER_TIME) for name, opened in VARIATIONAL.items()},
-        **{name: partial(opened, training) for name, opened in SAMPLERS.items()},
+        **{name: partial(opened, training) for name, opened in CHAINS.items()},
     }
     for name in _present(programs, peers):
         say(f"{name} over time")
@@ -382,16 +383,14 @@ def _reached(curve: pd.DataFrame, level: float) -> float:
 def measure(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> dict[str, pd.DataFrame]:
     """Four tables: `passes`, `sweeps`, `curves` and `levels`."""
     say("compiling")
-    _warm()
+    _compile()
     with using_threads(1):
         found = {part.__name__: part(corpus, peers, effort, say) for part in (passes, sweeps, curves)}
     return found | {"levels": levels(found["curves"])}
 
 
-def _warm() -> None:
+def _compile() -> None:
     for kind in (TruncationFreeHDP, TruncatedHDP):
-        warm(kind)
-    tokens = np.array([0, 1])
-    tiny = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    for sampler in hdp_chain.SAMPLERS:
-        hdp_chain.hdp_gibbs(tiny, sweeps=30, moves=2, sampler=sampler, rng=np.random.default_rng(0))
+        compile_learner(kind)
+    for sampler in hdp_chain.HDP_SWEEPS:
+        hdp_chain.hdp_gibbs(tiny_corpus(), sweeps=30, moves=2, sampler=sampler, rng=np.random.default_rng(0))

@@ -9,11 +9,11 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from bayestopics.base.plotting import COLOURS
 from bayestopics.bench.growth import LENGTH, TERMS, TERMS_A_COMPONENT
-from bayestopics.bench.hdp import BATCH, MOVES, NEAR, OVER_TIME, PEERS, SAMPLERS, TABLES, TRUNCATION, VARIATIONAL
+from bayestopics.bench.hdp import BATCH, CHAINS, MOVES, NEAR, OVER_TIME, PEERS, TABLES, TRUNCATION, VARIATIONAL
 
 Tables = dict[str, pd.DataFrame]
 BEST = ("best", "best_of_reference")
-LINES = dict(zip([name for name in (*VARIATIONAL, *SAMPLERS) if name not in PEERS], COLOURS, strict=False))
+LINES = dict(zip([name for name in (*VARIATIONAL, *CHAINS) if name not in PEERS], COLOURS, strict=False))
 LINES |= {"gensim": "#777777", "tomotopy": "#000000"}
 
 

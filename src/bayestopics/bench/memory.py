@@ -16,7 +16,7 @@ from bayestopics.base.memory import peak_mb
 from bayestopics.bench.corpora import load
 from bayestopics.bench.programs import PRIOR
 from bayestopics.lda import sampler
-from bayestopics.runs.chain import warm
+from bayestopics.runs.chain import compile_sampler
 
 GOAL_MB = 1000.0
 COLUMNS = ["corpus", "topics", "program", "peak_mb", "loaded_mb"]
@@ -26,7 +26,7 @@ def measure(corpus: str, topics: int, samplers: Iterable[str]) -> pd.DataFrame:
     """A row a sampler; `loaded_mb` is the peak before the chain starts."""
     rows = []
     for name in samplers:
-        warm(name)  # the compiler's memory is not the sampler's
+        compile_sampler(name)  # the compiler's memory is not the sampler's
         command = [sys.executable, "-m", "bayestopics.bench.memory", corpus, str(topics), name]
         loaded, peak = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         rows.append((corpus, topics, name, float(peak), float(loaded)))
@@ -34,7 +34,7 @@ def measure(corpus: str, topics: int, samplers: Iterable[str]) -> pd.DataFrame:
 
 
 def one_sweep(corpus_name: str, topics: int, name: str) -> tuple[float, float]:
-    warm(name)
+    compile_sampler(name)
     corpus, rng, module = load(corpus_name), np.random.default_rng(0), sampler(name)
     loaded = peak_mb()
     state = module.init(corpus, topics, PRIOR, rng)

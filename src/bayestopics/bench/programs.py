@@ -22,9 +22,9 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import pseudo_marginal
 from bayestopics.lda import SAMPLERS, lanes, sampler
-from bayestopics.lda.lanes import CHAINS, TOGETHER
+from bayestopics.lda.lanes import CHAINS
 from bayestopics.lda.state import Prior, State
-from bayestopics.runs.chain import warm
+from bayestopics.runs.chain import compile_sampler
 
 PRIOR = Prior(0.1, 0.01)
 WARM_UP_SECONDS = 10.0  # the longest warm-up of a peer that cannot start from our state
@@ -59,7 +59,7 @@ class Program:
 
 def ours(name: str) -> Open:
     def open_sampler(corpus: Corpus, start: State, sweeps: int) -> Opened:
-        warm(name)
+        compile_sampler(name)
         module, rng, state = sampler(name), np.random.default_rng(1), start.copy()
         return Opened(lambda: module.sweep(state, rng), sweeps)
 
@@ -68,7 +68,7 @@ def ours(name: str) -> Open:
 
 def open_side_by_side(corpus: Corpus, start: State, sweeps: int) -> Opened:
     """Eight chains from the same state, as PMMH runs them."""
-    pseudo_marginal.warm(TOGETHER)
+    pseudo_marginal.compile_estimates("single-site")
     rng = np.random.default_rng(1)
     state = lanes.init(corpus, [start.topics] * CHAINS, PRIOR, [start.assignments] * CHAINS)
     return Opened(lambda: lanes.sweep(state, rng.integers(1, 2**64, size=(4, CHAINS), dtype=np.uint64)), sweeps)

@@ -21,7 +21,7 @@ from bayestopics.bench.programs import PRIOR, Program
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler
 from bayestopics.lda.state import State, random_start
-from bayestopics.runs.chain import warm
+from bayestopics.runs.chain import compile_sampler
 
 REFERENCE = "tomotopy"
 PHASES = ("early", "warmed")
@@ -60,7 +60,7 @@ def compare(corpus: Corpus, topics: int, programs: list[Program], effort: Effort
 
 
 def _warm_up(state: State, sweeps: int, rng: np.random.Generator) -> None:
-    warm("sparse")
+    compile_sampler("sparse")
     for _ in range(sweeps):
         sampler("sparse").sweep(state, rng)
 

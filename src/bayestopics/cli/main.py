@@ -16,7 +16,7 @@ from bayestopics.cli import corpus, evidence, fit, hdp, hyper, score, select, to
 from bayestopics.cli.arguments import Parser, add_command, output
 
 if TYPE_CHECKING:
-    from bayestopics.runs.result import Result
+    from bayestopics.runs.kinds import CommandResult
 
 DESCRIPTION = """\
 Bayesian topic models: how many topics, which hyperparameters, how well do they predict - each answer with its error.
@@ -111,14 +111,15 @@ def _afterwards(steps: Sequence[tuple[Any, ...]]) -> int:
     return 0
 
 
-def track(result: Result, out: Path | None) -> None:
+def track(result: CommandResult, out: Path | None) -> None:
     """Publish the record to MLflow; without --out it has no folder of its own."""
     import tempfile
 
     from bayestopics.runs.publish import publish_or_say
 
     if out is not None:
-        return publish_or_say([out])
+        publish_or_say([out])
+        return
     with tempfile.TemporaryDirectory() as folder:
         result.save(Path(folder) / "record")
         publish_or_say([Path(folder) / "record"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -34,15 +33,6 @@ class Simulated:
         """Write `truth` as an .npz file, complete or not at all."""
         with replacing(Path(path)) as temporary, open(temporary, "wb") as file:
             np.savez(file, allow_pickle=False, **self.truth)
-
-
-def load_truth(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """Read what `Simulated.save_truth` wrote."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path}: not a readable truth file ({type(error).__name__})") from error
 
 
 # -- generators -------------------------------------------------------------------------------------

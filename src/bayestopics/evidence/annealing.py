@@ -47,6 +47,16 @@ def ladder_from(b: np.ndarray, log_likelihood: np.ndarray, steps: int) -> np.nda
     return ladder
 
 
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T), by a ladder of `sweeps` steps."""
+    return anneal(corpus, topics, prior, ladder_of_its_own(corpus, topics, prior, sweeps, rng), rng)
+
+
+def ladder_of_its_own(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> np.ndarray:
+    """From a pilot of its own for each repeat, so that repeats are independent."""
+    return ladder_from(*pilot(corpus, topics, prior, rng, min(PILOT_STEPS, max(20, steps))), steps)
+
+
 def anneal(corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, rng: np.random.Generator) -> float:
     """One log-estimate of log m(T), from the prior."""
     check_ladder(ladder)

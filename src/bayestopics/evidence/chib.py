@@ -24,6 +24,11 @@ class Chib:
     one_labelling: float  # log_evidence + log T!, right if the chain stays in the one labelling of the topics of z*
 
 
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T), from so many kept sweeps."""
+    return chib(corpus, topics, prior, sweeps=sweeps, pilot=max(1, sweeps // 3), rng=rng).log_evidence
+
+
 def chib(
     corpus: Corpus,
     topics: int,

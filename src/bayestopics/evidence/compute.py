@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,72 +20,11 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence import reference
-from bayestopics.evidence.annealing import PILOT_STEPS, anneal, ladder_from, pilot
-from bayestopics.evidence.chib import chib
+from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.evidence.estimate import combine, not_excluded
-from bayestopics.evidence.harmonic import harmonic
-from bayestopics.evidence.pseudo_marginal import estimate
-from bayestopics.evidence.replica_exchange import exchange
-from bayestopics.evidence.smc import smc
-from bayestopics.evidence.walk import Found, go_over
+from bayestopics.evidence.estimators import ANNEALING, ESTIMATORS, METHODS, PATHS
+from bayestopics.evidence.walk import FoundTopics, go_over
 from bayestopics.lda.state import Prior, from_assignments
-
-LEVELS = 30  # of replica exchange
-PARTICLES = 10  # of sequential Monte Carlo
-METHODS = ("annealing", "pseudo-marginal", "chib", "harmonic-z", "harmonic-psi")
-REFERENCE = "reference"
-PATHS = (REFERENCE, "ais", "replica-exchange", "smc")
-
-HARMONIC = ("harmonic-z", "harmonic-psi")  # both come from one chain
-
-# corpus, topics, prior, sweeps, rng; returns a log-estimate, or both of HARMONIC
-One = Callable[[Corpus, int, Prior, int, np.random.Generator], Any]
-
-
-def _ais(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    return anneal(corpus, topics, prior, _ladder(corpus, topics, prior, sweeps, rng), rng)
-
-
-def _exchange(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    ladder = _ladder(corpus, topics, prior, LEVELS, rng)
-    return exchange(corpus, topics, prior, ladder, max(4, sweeps), rng).log_evidence
-
-
-def _smc(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    ladder = _ladder(corpus, topics, prior, max(2, sweeps // PARTICLES), rng)
-    return smc(corpus, topics, prior, ladder, PARTICLES, rng)
-
-
-def _ladder(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> np.ndarray:
-    """From a pilot of its own for each repeat, so that repeats are independent."""
-    return ladder_from(*pilot(corpus, topics, prior, rng, min(PILOT_STEPS, max(20, steps))), steps)
-
-
-def _harmonic(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> tuple[float, float]:
-    return harmonic(corpus, topics, prior, sweeps=sweeps, burn_in=sweeps // 2, rng=rng)
-
-
-def _chib(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    return chib(corpus, topics, prior, sweeps=sweeps, pilot=max(1, sweeps // 3), rng=rng).log_evidence
-
-
-def _pseudo_marginal(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    return estimate(corpus, topics, prior, inner=sweeps, rng=rng).log_estimate
-
-
-ESTIMATORS: dict[str, One] = {
-    REFERENCE: reference.estimate,
-    "ais": _ais,
-    "replica-exchange": _exchange,
-    "smc": _smc,
-    "pseudo-marginal": _pseudo_marginal,
-    **dict.fromkeys(HARMONIC, _harmonic),
-    "chib": _chib,
-}
-UNBIASED = (REFERENCE, "ais", "smc", "pseudo-marginal")
-NO_VARIANCE = ("harmonic-psi",)  # once a term occurs more than eta times
-NOT_TO_BE_TRUSTED = ("harmonic-z", "harmonic-psi", "chib")
 
 
 def evidence(
@@ -117,27 +58,30 @@ def evidence(
         raise InputError(f"nothing to do with {len(topics)} numbers of topics, {sizes}")
     for count in topics:
         prior.alpha_vector(count)
-    name = path if method == "annealing" else method
+    name = path if method == ANNEALING else method
     work = Work(name, corpus, prior, topics, sweeps, seed)
     made = _make_all(work, passes, repeats, workers, checkpoint)
     logs, seconds = ([[made[t, repeat][part] for repeat in range(repeats)] for t in topics] for part in range(2))
-    if name not in HARMONIC:
+    family = ESTIMATORS[name].family
+    if not family:
         return summary(name, prior, topics, logs, seconds)
-    both = dict(zip(HARMONIC, np.moveaxis(np.array(logs), -1, 0).tolist(), strict=True))
-    return summary(name, prior, topics, both.pop(name), seconds) | {"from_the_same_chains": both}
+    all_of_them = dict(zip(family, np.moveaxis(np.array(logs), -1, 0).tolist(), strict=True))
+    return summary(name, prior, topics, all_of_them.pop(name), seconds) | {"from_the_same_chains": all_of_them}
 
 
 def summary(
     name: str, prior: Prior, topics: Sequence[int], log_estimates: list[list[float]], seconds: list[list[float]]
 ) -> dict[str, Any]:
     """What the repeats of a method say, by T: log m(T), its error, and what to doubt."""
-    about = {"unbiased": name in UNBIASED, "has_variance": name not in NO_VARIANCE}
-    found = [combine(np.array(logs), **about) for logs in log_estimates]
+    about = ESTIMATORS[name]
+    found = [
+        combine(np.array(logs), unbiased=about.unbiased, has_variance=about.has_variance) for logs in log_estimates
+    ]
     doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
-    if name in NOT_TO_BE_TRUSTED:
+    if not about.trusted:
         doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
     both = {}
-    if name == "chib" and np.ndim(prior.alpha) == 0:
+    if about.one_labelling and np.ndim(prior.alpha) == 0:
         doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
         both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     values, errors = [one.log_evidence for one in found], [one.standard_error for one in found]
@@ -150,14 +94,14 @@ def summary(
         **both,
         "standard_error": errors,
         "log_estimates": [one.log_estimates for one in found],
-        "unbiased": name in UNBIASED,
+        "unbiased": about.unbiased,
         "seconds": seconds,
         "warnings": doubts,
     }
 
 
 Job = tuple[int, int]  # T, number of the repeat
-Done = tuple[Any, float]  # log-estimate, or both of HARMONIC; CPU seconds
+Done = tuple[Any, float]  # log-estimate, or those of its family; CPU seconds
 WALK = "walk"  # in the place of T
 Todo = dict[Any, tuple[Any, ...]]  # key -> function, arguments
 
@@ -174,33 +118,35 @@ class Work:
     seed: int
 
 
+def estimator(name: str) -> ModuleType:
+    return import_module(ESTIMATORS[name].module)
+
+
 @cache
-def warm(name: str) -> None:
+def compile_estimator(name: str) -> None:
     """Kernels are compiled, or taken from the cache, before seconds are counted; once in a process."""
-    tokens = np.array([0, 1])
-    two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    prior, rng = Prior(0.5, 0.5), np.random.default_rng(0)
-    ESTIMATORS[name](two, 2, prior, 4, rng)
-    if name == REFERENCE:
-        go_over(two, [2, 3], prior, 4, 0, {}, rng)
+    tiny, prior, rng = tiny_corpus(), Prior(0.5, 0.5), np.random.default_rng(0)
+    estimator(name).repeat(tiny, 2, prior, 4, rng)
+    if ESTIMATORS[name].walks:
+        go_over(tiny, [2, 3], prior, 4, 0, {}, rng)
 
 
-def _pass(work: Work, repeat: int, number: int, found: dict[int, Found]) -> tuple[int, dict[int, Found]]:
+def _pass(work: Work, repeat: int, number: int, found: dict[int, FoundTopics]) -> tuple[int, dict[int, FoundTopics]]:
     """How many passes over all T were made, and what is found."""
-    warm(work.name)
+    compile_estimator(work.name)
     rng = generator(work.seed, f"evidence/walk/{repeat}/{number}")
     return number + 1, go_over(work.corpus, work.topics, work.prior, work.sweeps, number, found, rng)
 
 
-def _make(work: Work, job: Job, found: Found | None) -> Done:
-    warm(work.name)
+def _make(work: Work, job: Job, found: FoundTopics | None) -> Done:
+    compile_estimator(work.name)
     topics, repeat = job
-    chains = "harmonic" if work.name in HARMONIC else work.name
-    rng, start = generator(work.seed, f"evidence/{chains}/{topics}/{repeat}"), time.process_time()
-    given = (work.corpus, topics, work.prior)
+    stream = ESTIMATORS[work.name].stream
+    rng, start = generator(work.seed, f"evidence/{stream}/{topics}/{repeat}"), time.process_time()
+    given, module = (work.corpus, topics, work.prior), estimator(work.name)
     if found is None:
-        return ESTIMATORS[work.name](*given, work.sweeps, rng), time.process_time() - start
-    value = reference.estimate(*given, work.sweeps, rng, from_assignments(*given, found.assignments))
+        return module.repeat(*given, work.sweeps, rng), time.process_time() - start
+    value = module.repeat(*given, work.sweeps, rng, from_assignments(*given, found.assignments))
     return value, found.seconds + time.process_time() - start
 
 
@@ -208,12 +154,12 @@ def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: C
     """Each repeat goes over all T first, if it is to; then come its estimates, the largest T first, for they take
     longest."""
     made: dict[Any, Any] = (checkpoint.load() if checkpoint else None) or {}
-    numbers = sorted(set(work.topics), reverse=True)
+    numbers, walks = sorted(set(work.topics), reverse=True), ESTIMATORS[work.name].walks
 
     def ready(repeat: int) -> Todo:
         """What can be done for a repeat with what is made."""
-        found: dict[int, Found] = {}
-        if work.name == REFERENCE:
+        found: dict[int, FoundTopics] = {}
+        if walks:
             number, found = made.get((WALK, repeat), (0, {}))
             if number < passes:
                 return {(WALK, repeat): (_pass, repeat, number, found)}
@@ -221,7 +167,6 @@ def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: C
         return {job: (_make, job, found.get(job[0])) for job in jobs}
 
     todo = {key: call for repeat in range(repeats) for key, call in ready(repeat).items()}
-    walks = work.name == REFERENCE
     total = repeats * (len(numbers) + passes * walks)
     before = sum(done[0] if key[0] == WALK else 1 for key, done in made.items())
     workers = min(workers, repeats * len(numbers))

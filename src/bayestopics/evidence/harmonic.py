@@ -21,6 +21,11 @@ def log_likelihood_given_beta(state: State, parameters: Parameters) -> float:
     return float(np.sum(state.term_topic * parameters.log_beta))
 
 
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Both log-estimates of log m(T), from so many kept sweeps."""
+    return harmonic(corpus, topics, prior, sweeps=sweeps, burn_in=sweeps // 2, rng=rng)
+
+
 def harmonic(
     corpus: Corpus,
     topics: int,

@@ -31,7 +31,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pseudo_marginal import Estimates, warm
+from bayestopics.evidence.pseudo_marginal import Estimates, Inner, compile_estimates
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 
@@ -172,7 +172,6 @@ class Wanted:
 
     estimates: Estimates
     assignments: bool
-    shorter: tuple[int, ...]  # numbers of inner sweeps
 
 
 def _make(wanted: Wanted, keys: Sequence[Key]) -> list[Made]:
@@ -181,7 +180,9 @@ def _make(wanted: Wanted, keys: Sequence[Key]) -> list[Made]:
     made = []
     for (topics, _, _), result in zip(named, wanted.estimates.make_all(named), strict=True):
         z = result.assignments.astype(np.min_scalar_type(topics - 1)) if wanted.assignments else None
-        made.append(Made(result.log_estimate, z, tuple(result.after(inner) for inner in wanted.shorter)))
+        made.append(
+            Made(result.log_estimate, z, tuple(result.after(inner) for inner in wanted.estimates.inner.shorter))
+        )
     return made
 
 
@@ -195,7 +196,7 @@ class _Here:
 
     def work(self, wishes: Iterable[Key]) -> None:
         """Make at least one of the wishes, the first before the others."""
-        keys = _distinct((key for key in wishes if key not in self.made), self._wanted.estimates.together)
+        keys = _distinct((key for key in wishes if key not in self.made), self._wanted.estimates.inner.together)
         self.made.update(zip(keys, _make(self._wanted, keys), strict=True))
         self.count += len(keys)
 
@@ -234,12 +235,12 @@ def _distinct(keys: Iterable[Key], most: int) -> list[Key]:
 
 @contextmanager
 def _makers(wanted: Wanted, workers: int) -> Iterator[_Here | _Pool]:
-    warm(wanted.estimates.sampler)
+    compile_estimates(wanted.estimates.inner.sampler)
     if workers == 1:
         yield _Here(wanted)
     else:
         with processes.pool(workers, wanted) as submit:
-            yield _Pool(submit, workers, wanted.estimates.together)
+            yield _Pool(submit, workers, wanted.estimates.inner.together)
 
 
 # -- the run -------------------------------------------------------------------------------------------
@@ -264,74 +265,73 @@ class TopicPosterior:
     volatile: dict[str, int]  # estimates that were made (some ahead, in vain), resumptions
 
 
+@dataclass(frozen=True)
+class Walk:
+    """The chains over T: one from each of `starts`, of `burn_in` steps and then `iterations` that are kept."""
+
+    topics: TopicPrior
+    starts: tuple[int, ...]
+    iterations: int = 1000
+    burn_in: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.starts or self.iterations < 1 or self.burn_in < 0:
+            sizes = f"{len(self.starts)} starts, {self.iterations} iterations and {self.burn_in} of burn-in"
+            raise InputError(f"nothing to do with {sizes}")
+        for start in self.starts:
+            if start not in self.topics:
+                low, high = self.topics.low, self.topics.high
+                range_of = f"of {low} to {high}" if high else f"from {low} on"
+                raise InputError(f"the start at {start} topics is outside the range {range_of}")
+
+
 def pmmh(
     corpus: Corpus,
     prior: Prior,
+    walk: Walk,
+    inner: Inner = Inner(),  # noqa: B008 (frozen)
     *,
-    topics: TopicPrior,
-    starts: Sequence[int],
-    inner: int = 50,
-    iterations: int = 1000,
-    burn_in: int = 0,
     seed: int = 0,
-    sampler: str = "single-site",
-    z_start: str = "uniform",
-    pilot_sweeps: int = 200,
-    choose: str = "weighted",
     workers: int = 1,
     fresh: int = FRESH,
     observer: Observer | None = None,
-    shorter: Sequence[int] = (),
     given: Mapping[Key, float] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> TopicPosterior:
-    """One chain from each of `starts`: `burn_in` steps, then `iterations` that are kept.
+    """The chains of a walk, with estimates that are made as `inner` says.
 
-    `shorter` are smaller numbers of inner sweeps: the trace tells what the proposal's estimate would have been with
-    each. One chain with that number, the same seed and start takes these as `given` (`given_by`), and need not make
-    them.
+    With `inner.shorter` the trace tells what the proposal's estimate would have been with fewer inner sweeps. One chain
+    with that number, the same seed and start takes these as `given` (`given_by`), and need not make them. `fresh` is
+    how many estimates are made at the mode, for their standard deviation.
     The caller removes the checkpoint once its record is written. With `workers` > 1 a script needs the usual
     `if __name__ == "__main__":`, because each process imports it.
     """
-    _check(prior, topics, starts, iterations, burn_in, workers, fresh)
-    if not all(1 <= few <= inner for few in shorter):
-        raise InputError(f"an estimate of {inner} sweeps does not begin with {list(shorter)} sweeps")
+    if np.ndim(prior.alpha) > 0:
+        raise InputError("alpha must be one number where the number of topics changes")
+    if workers < 1 or fresh < 2:
+        raise InputError(f"nothing to do with {workers} workers and {fresh} estimates at the mode")
     if given is not None and observer is not None:
         raise InputError("estimates that were made elsewhere have no assignments to look at")
-    estimates = Estimates(corpus, prior, inner, seed, sampler, z_start, pilot_sweeps, choose)
+    burn_in = walk.burn_in
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
-        chains = [_new_chain(number, start, topics, burn_in + iterations, seed) for number, start in enumerate(starts)]
-        resumed = 0
+        chains, resumed = [_new_chain(number, walk, seed) for number in range(len(walk.starts))], 0
     else:
         chains, observer, resumed = saved[0], saved[1], saved[2] + 1
     if observer is None:  # nobody looks at z, and the last one need not be copied
-        estimates = replace(estimates, choose="last")
-    with _makers(Wanted(estimates, observer is not None, tuple(shorter)), workers) as makers:
+        inner = replace(inner, choose="last")
+    with _makers(Wanted(Estimates(corpus, prior, inner, seed), observer is not None), workers) as makers:
         makers.made.update({key: Made(value) for key, value in (given or {}).items()})
         _run(chains, makers, burn_in, observer, checkpoint, resumed)
-        trace = pd.concat([_trace(chain, shorter) for chain in chains], ignore_index=True)
+        trace = pd.concat([_trace(chain, inner.shorter) for chain in chains], ignore_index=True)
         mode = _mode(_posterior(trace[trace["step"] >= burn_in]))
         at_mode = _fresh(makers, max(mode, 2), fresh)
     return _summary(trace, burn_in, at_mode, observer, {"estimates": makers.count, "resumed": resumed})
 
 
-def _check(
-    prior: Prior, topics: TopicPrior, starts: Sequence[int], iterations: int, burn_in: int, workers: int, fresh: int
-) -> None:
-    if np.ndim(prior.alpha) > 0:
-        raise InputError("alpha must be one number where the number of topics changes")
-    if not starts or min(iterations, workers) < 1 or burn_in < 0 or fresh < 2:
-        sizes = f"{len(starts)} starts, {iterations} iterations, {burn_in} of burn-in, {workers} workers"
-        raise InputError(f"nothing to do with {sizes} and {fresh} estimates at the mode")
-    for start in starts:
-        if start not in topics:
-            range_of = f"of {topics.low} to {topics.high}" if topics.high else f"from {topics.low} on"
-            raise InputError(f"the start at {start} topics is outside the range {range_of}")
-
-
-def _new_chain(number: int, start: int, topics: TopicPrior, steps: int, seed: int) -> Chain:
-    return Chain(number, topics, start, generator(seed, f"pmmh/chain-{number}").random((steps, 2)))
+def _new_chain(number: int, walk: Walk, seed: int) -> Chain:
+    uniforms = generator(seed, f"pmmh/chain-{number}").random((walk.burn_in + walk.iterations, 2))
+    return Chain(number, walk.topics, walk.starts[number], uniforms)
 
 
 def _run(

@@ -25,11 +25,12 @@ from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.evidence.tempered import draw_prior
-from bayestopics.lda import lanes
+from bayestopics.lda import SAMPLERS, lanes, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
-from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
+from bayestopics.lda.lanes import CHAINS, Lanes
 from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
 
@@ -53,6 +54,11 @@ class PseudoMarginal:
         return float(np.logaddexp.accumulate(self.log_summands)[inner - 1]) - math.log(inner)
 
 
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T), from so many summands."""
+    return estimate(corpus, topics, prior, inner=sweeps, rng=rng).log_estimate
+
+
 def estimate(
     corpus: Corpus,
     topics: int,
@@ -70,7 +76,7 @@ def estimate(
     """
     _check(inner, choose)
     state = _start(corpus, topics, prior, start, rng)
-    sweep = _from_prior(corpus, prior) if sampler == PRIOR else _summand(corpus, sampler_by_name(sampler), state)
+    sweep = _from_prior(corpus, prior) if sampler == PRIOR else _summand(corpus, sampler, state)
     log_summands = np.empty(inner)
     log_total, chosen = -math.inf, state.assignments
     for step in range(inner):
@@ -108,9 +114,9 @@ def _from_prior(corpus: Corpus, prior: Prior) -> Summand:
     return summand
 
 
-def _summand(corpus: Corpus, module: ModuleType, state: State) -> Summand:
-    joint = Joint(corpus, state)
-    if not hasattr(module, "transition_density"):
+def _summand(corpus: Corpus, sampler: str, state: State) -> Summand:
+    joint, module = Joint(corpus, state), sampler_by_name(sampler)
+    if not sampler_entry(sampler).transition_density:
         return _by_parameters(module, joint)
 
     def by_density(state: State, rng: np.random.Generator) -> float:
@@ -260,50 +266,65 @@ def _take(assignments: np.ndarray, chains: np.ndarray, chosen: np.ndarray) -> No
 # -- many estimates ----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Inner:
+    """How an estimate is made."""
+
+    sweeps: int = 50  # m
+    sampler: str = "single-site"  # or "prior": draws of the prior
+    start: str = "uniform"  # z_0: uniform, or the end of a pilot run
+    pilot_sweeps: int = 200
+    choose: str = "weighted"  # which z belongs to it
+    shorter: tuple[int, ...] = ()  # smaller numbers of sweeps: what its first ones alone would have given is told too
+
+    def __post_init__(self) -> None:
+        if self.sampler != PRIOR and not sampler_entry(self.sampler).estimates_evidence:
+            able = ", ".join(name for name, entry in SAMPLERS.items() if entry.estimates_evidence)
+            raise InputError(f"an estimate needs a transition density or parameters: take one of {able}")
+        if self.start not in STARTS:
+            raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
+        if self.sampler == PRIOR and self.start != "uniform":
+            raise InputError("draws of the prior have no start: a pilot run is of no use to them")
+        _check(self.sweeps, self.choose)
+        if self.pilot_sweeps < 1:
+            raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")
+        if not all(1 <= few <= self.sweeps for few in self.shorter):
+            raise InputError(f"an estimate of {self.sweeps} sweeps does not begin with {list(self.shorter)} sweeps")
+
+    @property
+    def side_by_side(self) -> bool:
+        return self.sampler != PRIOR and sampler_entry(self.sampler).side_by_side
+
+    @property
+    def together(self) -> int:
+        """How many are best made at once."""
+        return CHAINS if self.side_by_side else 1
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
     """Independent estimates, each known by a stream, T and a number: these and the seed decide all of its bits."""
 
     corpus: Corpus
     prior: Prior
-    inner: int
+    inner: Inner
     seed: int
-    sampler: str = TOGETHER
-    start: str = "uniform"
-    pilot_sweeps: int = 200
-    choose: str = "weighted"
     _pilots: dict[int, np.ndarray] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.sampler != PRIOR:
-            sampler_by_name(self.sampler)
-        if self.start not in STARTS:
-            raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
-        if self.sampler == PRIOR and self.start != "uniform":
-            raise InputError("draws of the prior have no start: a pilot run is of no use to them")
-        _check(self.inner, self.choose)
-        if self.pilot_sweeps < 1:
-            raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")
-
-    @property
-    def together(self) -> int:
-        """How many are best made at once."""
-        return CHAINS if self.sampler == TOGETHER else 1
 
     def make(self, topics: int, number: int, stream: str = "") -> PseudoMarginal:
         return self.make_all([(topics, number, stream)])[0]
 
     def make_all(self, keys: Sequence[tuple[int, int, str]]) -> list[PseudoMarginal]:
-        """(T, number, stream) of each; at most `together`."""
+        """(T, number, stream) of each; at most `inner.together`."""
         sizes = [topics for topics, _, _ in keys]
         rngs = [generator(self.seed, f"pseudo-marginal/{stream}/{topics}/{number}") for topics, number, stream in keys]
-        pilots = [self.pilot(topics) for topics in sizes] if self.start == "pilot" else None
-        work: dict[str, Any] = {"inner": self.inner, "choose": self.choose}
-        if self.sampler == TOGETHER:
+        pilots = [self.pilot(topics) for topics in sizes] if self.inner.start == "pilot" else None
+        work: dict[str, Any] = {"inner": self.inner.sweeps, "choose": self.inner.choose}
+        if self.inner.side_by_side:
             return estimate_together(self.corpus, sizes, self.prior, rngs=rngs, start=pilots, **work)
-        starts: list[Any] = [self.start] * len(keys) if pilots is None else list(pilots)
+        starts: list[Any] = [self.inner.start] * len(keys) if pilots is None else list(pilots)
         return [
-            estimate(self.corpus, topics, self.prior, rng=rng, sampler=self.sampler, start=start, **work)
+            estimate(self.corpus, topics, self.prior, rng=rng, sampler=self.inner.sampler, start=start, **work)
             for topics, rng, start in zip(sizes, rngs, starts, strict=True)
         ]
 
@@ -312,16 +333,14 @@ class Estimates:
         if topics not in self._pilots:
             rng = generator(self.seed, f"pseudo-marginal/{topics}/pilot")
             state = random_start(self.corpus, topics, self.prior, rng)
-            for _ in range(self.pilot_sweeps):
-                sampler_by_name(self.sampler).sweep(state, rng)
+            for _ in range(self.inner.pilot_sweeps):
+                sampler_by_name(self.inner.sampler).sweep(state, rng)
             self._pilots[topics] = state.assignments
         return self._pilots[topics]
 
 
-def warm(sampler: str) -> None:
+def compile_estimates(sampler: str) -> None:
     """Compile the kernels, or take them from the cache, so that no timing holds a compilation."""
-    tokens = np.array([0, 1])
-    corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    Estimates(corpus, Prior(0.5, 0.5), inner=1, seed=0, sampler=sampler).make(2, 0)
-    if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "warm"):
-        module.warm()
+    Estimates(tiny_corpus(), Prior(0.5, 0.5), Inner(1, sampler), seed=0).make(2, 0)
+    if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "compile_rest"):
+        module.compile_rest()

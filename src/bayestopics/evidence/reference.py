@@ -44,19 +44,19 @@ OFTEN = 0.05  # of the sweeps: when so many are refused, names do not hold
 LONGER = 4  # times is the ladder from the prior then, which takes as long as all the rest of an estimate
 
 
-def estimate(
-    corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator, found: State | None = None
+def repeat(
+    corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator, found: State | None = None
 ) -> float:
-    """One log-estimate of log m(T): topics are found by `steps` sweeps from the prior, or are given (and changed); half
-    as many of the sampler follow, the reference is made in the other half, and `steps` sweeps lead from it to the
+    """One log-estimate of log m(T): topics are found by so many sweeps from the prior, or are given (and changed); half
+    as many of the sampler follow, the reference is made in the other half, and `sweeps` lead from it to the
     posterior."""
-    state = found or find_topics(corpus, topics, prior, steps, rng)
-    reference, ladder, refused = _prepare(corpus, state, prior, steps, rng)
+    state = found or find_topics(corpus, topics, prior, sweeps, rng)
+    reference, ladder, refused = _prepare(corpus, state, prior, sweeps, rng)
     path, log_share = start(corpus, topics, prior, reference, rng)
     log_estimate = -math.inf if path is None else log_share + anneal(path, ladder, rng)
     if refused <= OFTEN:
         return log_estimate
-    ladder = ladder_from(*pilot(corpus, topics, prior, rng, max(MINIMUM, steps // 10)), LONGER * steps)
+    ladder = ladder_from(*pilot(corpus, topics, prior, rng, max(MINIMUM, sweeps // 10)), LONGER * sweeps)
     return float(np.logaddexp(log_estimate, anneal_from_prior(corpus, topics, prior, ladder, rng))) - math.log(2)
 
 

@@ -15,9 +15,11 @@ from scipy.special import expit
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.annealing import check_ladder
+from bayestopics.evidence.annealing import check_ladder, ladder_of_its_own
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.lda.state import Prior
+
+LEVELS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,12 @@ class Exchange:
     swap_rates: np.ndarray  # accepted swaps between neighbours, one a pair
     log_likelihood: np.ndarray  # kept rounds x levels
     round_trips: int  # of all replicas, b = 0 to 1 and back
+
+
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T), by so many sweeps of every replica."""
+    ladder = ladder_of_its_own(corpus, topics, prior, LEVELS, rng)
+    return exchange(corpus, topics, prior, ladder, max(4, sweeps), rng).log_evidence
 
 
 def exchange(

@@ -10,11 +10,18 @@ import numpy as np
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.annealing import check_ladder
+from bayestopics.evidence.annealing import check_ladder, ladder_of_its_own
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.lda.state import Prior
 
+PARTICLES = 10
 RESAMPLE_BELOW = 0.5  # effective number of particles, as a share of all
+
+
+def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
+    """One log-estimate of log m(T); the sweeps are divided among the particles."""
+    ladder = ladder_of_its_own(corpus, topics, prior, max(2, sweeps // PARTICLES), rng)
+    return smc(corpus, topics, prior, ladder, PARTICLES, rng)
 
 
 def smc(

@@ -37,7 +37,7 @@ WEAKEST = 1.5  # the rank of the pair that is merged is the whole part of an exp
 
 
 @dataclass
-class Found:
+class FoundTopics:
     """The best z of one T so far."""
 
     topics: int
@@ -53,9 +53,9 @@ def go_over(
     prior: Prior,
     steps: int,
     number: int,
-    found: dict[int, Found],
+    found: dict[int, FoundTopics],
     rng: np.random.Generator,
-) -> dict[int, Found]:
+) -> dict[int, FoundTopics]:
     """One pass over the list, down first (number 0), then up, ...; what was found before is made better in place.
 
     In the first pass the topics of each T are found by annealing of `steps` sweeps, and compared with the neighbour's.
@@ -66,7 +66,7 @@ def go_over(
     for before, many in counted(pairs, "looking for topics", "T"):
         start = time.process_time()
         if number == 0:
-            found[many] = Found(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)
+            found[many] = FoundTopics(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)
         elif many > 1:
             trials.compare(found[many], trials.melt(trials.state(found[many])))
         if before is not None and many > 1:
@@ -82,12 +82,12 @@ class _Trials:
     short: int
     rng: np.random.Generator
 
-    def state(self, found: Found) -> State:
+    def state(self, found: FoundTopics) -> State:
         return from_assignments(self.corpus, found.topics, self.prior, found.assignments)
 
-    def compare(self, best: Found, state: State) -> None:
+    def compare(self, best: FoundTopics, state: State) -> None:
         """Takes this z for the best one if its score is higher. One that is near, or above, is looked at more often."""
-        other = Found(best.topics, state.assignments)
+        other = FoundTopics(best.topics, state.assignments)
         self._again(other)
         if best.times < TIMES:
             self._again(best)
@@ -96,7 +96,7 @@ class _Trials:
         if other.score > best.score:
             best.assignments, best.score, best.times = other.assignments, other.score, other.times
 
-    def _again(self, one: Found) -> None:
+    def _again(self, one: FoundTopics) -> None:
         """One more score. The chain goes on meanwhile."""
         state = self.state(one)
         one.score = (one.times * one.score + self.score(state)) / (one.times + 1)

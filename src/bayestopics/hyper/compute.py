@@ -12,17 +12,17 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper import METHODS, SEARCHES
 from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.search import SEARCHES, check
+from bayestopics.hyper.search import check
 from bayestopics.hyper.several import CHAINS, search_several
 from bayestopics.hyper.tempering import temper
 from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
 
-SWEEPS = {"tempering": 10_000, "gibbs-em": 200, "variational-em": 500, "full-bayes": 10_000}  # if none are given
 STEPS = 60  # of Gibbs-EM
 END = 20  # of these steps, over which its noise is averaged
 DRIFT = 0.1  # of log alpha or log eta between the halves of these: more than the noise of chains of the default length
@@ -49,9 +49,9 @@ def hyper(
     checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
     """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are for tempering alone."""
-    if method not in SWEEPS:
-        raise InputError(f"unknown method {method!r}; known are {', '.join(SWEEPS)}")
-    sweeps = SWEEPS[method] if sweeps is None else sweeps
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+    sweeps = METHODS[method] if sweeps is None else sweeps
     if method == "tempering":
         how = {"alphas": alphas, "etas": etas, "shape": shape, "search": search, "sweeps": sweeps, "sampler": sampler}
         several = {"chains": chains, "workers": workers, "seed": seed, "checkpoint": checkpoint}

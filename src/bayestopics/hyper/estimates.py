@@ -109,13 +109,6 @@ def bands(
     return whole - half, whole, whole + half
 
 
-def has_finite_variance(chain: TemperedChain, alpha: float, eta: float) -> bool:
-    """With theta and beta drawn: whether the terms at h have a second moment (2.3). With z alone they always do."""
-    if chain.of_alpha.shape[1] > 1:
-        return True
-    return chain.grid.alphas[0] < 2 * alpha and chain.grid.etas[0] < 2 * eta
-
-
 def _weighted(logs: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Means of the values, weighted by exp(logs), along the last axis."""
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))

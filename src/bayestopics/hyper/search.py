@@ -17,6 +17,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper import SEARCHES
 from bayestopics.hyper.best import CORRELATED, Best, at_ends, best
 from bayestopics.hyper.estimates import Terms
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
@@ -39,13 +40,12 @@ FLAT = 0.5  # nats: if log M-hat changes by less along a whole side of the grid,
 FLAT_POINTS = 9  # at which that is looked at
 NARROWEST_RANGE = 0.01  # of log alpha or log eta
 PIECE = 2000  # sweeps of a chain between checkpoints
-SEARCHES = ("pilot", "iterative-grid")
 
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Search:
     """The best h with its errors, and the chains that it comes from."""
 
     best: Best
@@ -87,7 +87,7 @@ def find(
     fixed: Grid | None = None,
     search: str = SEARCHES[0],
     checkpoint: Checkpoint | None = None,
-) -> Found:
+) -> Search:
     """The best h, between these ends if there are any. `sweeps` are those of the last run; a fifth of them first finds
     the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place. With
     the search "iterative-grid" the pilot starts where the paper's scheme ends: it is a subsample's best h."""
@@ -112,7 +112,7 @@ def find(
         if fixed or not np.any(at_ends(center, chain.ends) & ~at_ends(center, limits)):
             break
     more = [run.fresh(grid, tuned.log_zeta, some, sweeps, stages) for _ in range(chains - 1)]
-    return Found(found, [chain, *more], tuned.rounds, doubts(found, chain, bool(at_ends(center, limits).any())))
+    return Search(found, [chain, *more], tuned.rounds, doubts(found, chain, bool(at_ends(center, limits).any())))
 
 
 @dataclass(frozen=True)

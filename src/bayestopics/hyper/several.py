@@ -21,7 +21,7 @@ from bayestopics.base.progress import Progress, telling
 from bayestopics.base.seeds import generator, seed_from
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains
-from bayestopics.hyper.search import Found, check, find
+from bayestopics.hyper.search import Search, check, find
 from bayestopics.hyper.tempering import TemperedChain
 
 CHAINS = 4
@@ -32,7 +32,7 @@ USUAL = 1.8  # sweeps of a search over those of its last run: two parts of the p
 @dataclass(frozen=True, eq=False)
 class Several:
     best: Best  # of all chains together
-    found: list[Found]  # by each chain
+    found: list[Search]  # by each chain
     agreement: float | None  # p-value of `agreement`
     warnings: list[str]
 
@@ -117,7 +117,7 @@ def _doubts(chains: int, same: float | None) -> list[str]:
 Job = tuple[int, dict[str, Any]]  # topics, and the options of `find`
 
 
-def _all(corpus: Corpus, jobs: list[Job], workers: int, sweeps: int) -> list[Found]:
+def _all(corpus: Corpus, jobs: list[Job], workers: int, sweeps: int) -> list[Search]:
     """`sweeps`: about how many there will be."""
     if workers == 1:
         with Progress(f"{len(jobs)} chains", sweeps, "sweep") as bar, telling(bar.update):
@@ -125,7 +125,7 @@ def _all(corpus: Corpus, jobs: list[Job], workers: int, sweeps: int) -> list[Fou
     return in_processes(_job, corpus, jobs, sweeps, workers)
 
 
-def _job(corpus: Corpus, topics: int, how: dict[str, Any], progress: Callable[[int], None]) -> Found:
+def _job(corpus: Corpus, topics: int, how: dict[str, Any], progress: Callable[[int], None]) -> Search:
     done = 0
 
     def tell(sweeps: int) -> None:

@@ -26,13 +26,11 @@ from bayestopics.base.stages import Stages
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import Side, Sides, of_assignments, of_parameters
+from bayestopics.lda import SAMPLERS, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import Prior, State
 
-WITH_PARAMETERS = ("augmented", "grouped")  # the samplers of the paper, which draw theta and beta
-ON_ASSIGNMENTS = ("single-site", "sparse", "blocked-backward", "blocked-nested")
-SAMPLERS = (*WITH_PARAMETERS, *ON_ASSIGNMENTS)
 MOVES = ("all", "neighbours")  # on the grid: from the conditional of j given x, or as in the paper
 UNIFORM = 0.2  # tuned: the least occupied point has at least this share of what an equal one would have
 MISSED = 0.05  # below this share, it was missed
@@ -116,7 +114,8 @@ def temper(
     """
     _check(topics, sweeps, sampler, moves, functionals)
     module, points, ends = sampler_by_name(sampler), grid.points, ends or grid.ends
-    sides = of_parameters(corpus, topics) if sampler in WITH_PARAMETERS else of_assignments(corpus, topics, *ends)
+    with_parameters = sampler_entry(sampler).draws_parameters
+    sides = of_parameters(corpus, topics) if with_parameters else of_assignments(corpus, topics, *ends)
     log_zeta = np.zeros(len(grid)) if log_zeta is None else np.array(log_zeta, dtype=float)
     move = Move(grid, sides, log_zeta, moves)
     priors = [np.full(topics, alpha) for alpha in points[:, 0]]
@@ -288,9 +287,8 @@ def _check(topics: int, sweeps: int, sampler: str, moves: str, functionals: tupl
         raise InputError(f"with {topics} topics alpha has no meaning: take at least 2")
     if sweeps < 1:
         raise InputError(f"nothing to do with {sweeps} sweeps")
-    if sampler not in SAMPLERS:
-        raise InputError(f"unknown sampler {sampler!r}; tempering knows {', '.join(SAMPLERS)}")
-    if functionals and sampler not in WITH_PARAMETERS:
-        raise InputError(f"functionals of theta and beta need one of {', '.join(WITH_PARAMETERS)}, not {sampler!r}")
+    if functionals and not sampler_entry(sampler).draws_parameters:
+        drawing = ", ".join(name for name, entry in SAMPLERS.items() if entry.draws_parameters)
+        raise InputError(f"functionals of theta and beta need one of {drawing}, not {sampler!r}")
     if moves not in MOVES:
         raise InputError(f"unknown moves {moves!r} on the grid; known are {', '.join(MOVES)}")

@@ -1,30 +1,56 @@
 """LDA with a fixed number of topics: densities, and the samplers by name.
 
 A sampler is one module with `init(corpus, topics, prior, rng) -> State`, `sweep(state, rng) -> Info` and, where its
-transition density has a closed form, `transition_density(state, target) -> float`; `warm()` if a tiny corpus does not
-reach all of its kernels. To add one: write the file, and name it here; the tests, the benchmarks and the command line
-find it.
+transition density has a closed form, `transition_density(state, target) -> float`; `compile_rest()` if a sweep of a
+tiny corpus does not reach all of its kernels. To add one: write the file, and add its line here; the commands, the
+tests and the benchmarks ask this registry.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 
 from bayestopics.base.problems import InputError
 
-# by name, not imported: the code hash of a run then holds its own sampler, and not all the others
-SAMPLERS: dict[str, str] = {
-    "single-site": "bayestopics.lda.single_site",
-    "sparse": "bayestopics.lda.sparse",
-    "blocked-backward": "bayestopics.lda.blocked_backward",
-    "blocked-nested": "bayestopics.lda.blocked_nested",
-    "grouped": "bayestopics.lda.grouped",
-    "augmented": "bayestopics.lda.augmented",
+
+@dataclass(frozen=True)
+class Sampler:
+    """Where a sampler is, and what it can do."""
+
+    name: str
+    module: str  # by name, not imported: the code hash of a run then holds its own sampler, and not all the others
+    transition_density: bool = True  # g(z, z') in closed form, which each sweep tells
+    draws_parameters: bool = False  # theta and beta, which belong to z after each sweep
+    orders: bool = False  # tokens can be visited by document or by term
+    parallel: bool = False  # a sweep uses several threads
+    side_by_side: bool = False  # `lda.lanes` runs eight of its chains at once
+
+    @property
+    def estimates_evidence(self) -> bool:
+        """It can be the inner sampler of the pseudo-marginal estimate, and so of PMMH."""
+        return self.transition_density or self.draws_parameters
+
+
+SAMPLERS: dict[str, Sampler] = {
+    entry.name: entry
+    for entry in (
+        Sampler("single-site", "bayestopics.lda.single_site", orders=True, side_by_side=True),
+        Sampler("sparse", "bayestopics.lda.sparse", orders=True),
+        Sampler("blocked-backward", "bayestopics.lda.blocked_backward"),
+        Sampler("blocked-nested", "bayestopics.lda.blocked_nested"),
+        Sampler("grouped", "bayestopics.lda.grouped", transition_density=False, draws_parameters=True, parallel=True),
+        Sampler("augmented", "bayestopics.lda.augmented", draws_parameters=True),
+    )
 }
 
 
-def sampler(name: str) -> ModuleType:
+def sampler_entry(name: str) -> Sampler:
     if name not in SAMPLERS:
         raise InputError(f"unknown sampler {name!r}; known are {', '.join(SAMPLERS)}")
-    return import_module(SAMPLERS[name])
+    return SAMPLERS[name]
+
+
+def sampler(name: str) -> ModuleType:
+    return import_module(sampler_entry(name).module)

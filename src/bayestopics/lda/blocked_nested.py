@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from bayestopics.base.jit import kernel, sum_kernel
-from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.block import (
     add_block,
     block_end,
@@ -25,13 +24,11 @@ from bayestopics.lda.block import (
     weights,
 )
 from bayestopics.lda.dense import visit_tokens
-from bayestopics.lda.state import Prior, State, random_start
+from bayestopics.lda.state import State, random_start
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import NO_WORDS, new_words, uniform
 
-
-def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
-    return random_start(corpus, topics, prior, rng)
+init = random_start
 
 
 def sweep(state: State, rng: np.random.Generator) -> Info:

@@ -10,17 +10,15 @@ import numpy as np
 from numba import prange
 
 from bayestopics.base.jit import kernel, parallel_kernel
-from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.parameters import draw_parameters
-from bayestopics.lda.state import Prior, State, random_start
+from bayestopics.lda.state import State, random_start
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import split_words, uniform
 
 PARALLEL_FROM = 20_000  # tokens: below, starting the threads costs more than they save
 
 
-def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
-    return random_start(corpus, topics, prior, rng)
+init = random_start
 
 
 def sweep(state: State, rng: np.random.Generator) -> Info:
@@ -45,7 +43,7 @@ def _log_factors(counts: np.ndarray, tops: np.ndarray) -> float:
     return float(counts.sum(axis=1) @ tops)
 
 
-def warm() -> None:
+def compile_rest() -> None:
     """Compile the kernel that runs in parallel: small corpora do not call it."""
     one, none = np.ones((1, 1)), np.zeros((1, 1))
     token = np.zeros(1, np.int32)

@@ -30,7 +30,6 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior, check_assignments, count, unsigned
 
 CHAINS = 8
-TOGETHER = "single-site"  # the sampler of which chains run side by side
 LINE = 64  # bytes of a line of the cache
 SMALLEST = 1e-100  # a product of probabilities is turned into a log before it underflows
 

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.dense import visit_tokens
-from bayestopics.lda.state import Prior, State, random_start, scan
+from bayestopics.lda.state import State, random_start, scan
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import NO_WORDS, new_words
 
-
-def init(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
-    return random_start(corpus, topics, prior, rng)
+init = random_start
 
 
 def sweep(state: State, rng: np.random.Generator, order: str = "document") -> Info:

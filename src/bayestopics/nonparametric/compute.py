@@ -16,26 +16,15 @@ from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.tiny import tiny_corpus
+from bayestopics.nonparametric import METHODS, MODELS, VARIANTS
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
-from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
-from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
-from bayestopics.nonparametric.hdp_chain import SAMPLERS, step, tally
+from bayestopics.nonparametric.hdp_chain import HDP_SWEEPS, step, tally
 from bayestopics.nonparametric.hdp_held_out import left_to_right, left_to_right_of_states
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_arrays, log_joint, random_start, to_arrays
-from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
-from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
-from bayestopics.nonparametric.split_merge import VARIANTS
-from bayestopics.nonparametric.stream import Learner
+from bayestopics.nonparametric.learners import LEARNERS
 
-LEARNERS: dict[tuple[str, str], type[Learner]] = {
-    ("hdp", "truncation-free"): TruncationFreeHDP,
-    ("hdp", "truncated"): TruncatedHDP,
-    ("dp-mixture", "truncation-free"): TruncationFreeDPMixture,
-    ("dp-mixture", "truncated"): TruncatedDPMixture,
-}
-SWEEPS = {"gibbs": 500, "split-merge": 500, "truncation-free": 10, "truncated": 10}  # if none are given
-MODELS, METHODS = ("hdp", "dp-mixture"), tuple(SWEEPS)
 MOVES = {"gibbs": 0, "split-merge": 1}  # after a sweep, if not given, as in the paper
 STATES = 20  # of a chain, over which held-out probabilities are averaged
 PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
@@ -56,13 +45,13 @@ class HdpSettings:
     gamma: float = 1.0  # of the top level
     concentration: float = 1.0  # of the documents; a DP mixture has none
     resample: bool = False  # draw both too, from these on, with Gamma(1, 1) priors
-    sweeps: int | None = None  # kept, or passes over the documents; None: SWEEPS
+    sweeps: int | None = None  # kept, or passes over the documents; None: METHODS
     burn_in: int = 500  # of the samplers
     batch_size: int = 100  # of the variational methods
     heldout: float | None = None  # the share of the documents, the last ones
 
     def __post_init__(self) -> None:
-        known = {"model": MODELS, "method": METHODS, "variant": VARIANTS, "sampler": tuple(SAMPLERS)}
+        known = {"model": MODELS, "method": tuple(METHODS), "variant": VARIANTS, "sampler": tuple(HDP_SWEEPS)}
         for name, names in known.items():
             if getattr(self, name) not in names:
                 raise InputError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(names)}")
@@ -90,7 +79,7 @@ class HdpSettings:
 
     @property
     def work(self) -> int:
-        return SWEEPS[self.method] if self.sweeps is None else self.sweeps
+        return METHODS[self.method] if self.sweeps is None else self.sweeps
 
     @property
     def moves_a_sweep(self) -> int | None:
@@ -237,10 +226,8 @@ def by_size(counts: np.ndarray) -> np.ndarray:
     return counts[:, np.argsort(-counts.sum(axis=0), kind="stable")]
 
 
-def warm(settings: HdpSettings) -> None:
+def compile_method(settings: HdpSettings) -> None:
     """Compile all that is timed, or take it from the cache."""
-    tokens = np.array([0, 1])
-    tiny = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
     run, sweeps = (sample, 20) if settings.sampled else (learn, 2)
     short = replace(settings, sweeps=sweeps, burn_in=0, batch_size=2, heldout=None)
-    run(tiny, short, 0, lambda _: np.random.default_rng(0), NoCheckpoint(), lambda _: None)
+    run(tiny_corpus(), short, 0, lambda _: np.random.default_rng(0), NoCheckpoint(), lambda _: None)

@@ -12,9 +12,9 @@ from scipy.special import logsumexp
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed
-from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
+from bayestopics.nonparametric.sticks import ClosedSticks
 from bayestopics.nonparametric.stream import Bags, Score, checked
-from bayestopics.nonparametric.truncated import Truncated, component_divergence, expected_log_rows
+from bayestopics.nonparametric.truncated import Ascent, Truncated, expected_log_rows
 
 
 class TruncatedDPMixture(Truncated):
@@ -51,29 +51,10 @@ class TruncatedDPMixture(Truncated):
         q, _ = self.responsibilities(bags, self.sticks())
         self._step(bags, bags.matrix().T @ q, q.sum(axis=0))
 
-    def fit(
-        self,
-        corpus: Corpus,
-        iterations: int,
-        tolerance: float = 1e-6,
-        held_out: Corpus | sparse.csr_array | None = None,
-    ) -> np.ndarray:
-        """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
-
-        It stops when the bound gains less than `tolerance` nats a document.
-        """
-        bags = Bags.of(corpus, self.term_count)
-        sticks, bounds = self.sticks(), np.empty(0)
-        for _ in range(iterations):
+    def _ascent(self, bags: Bags) -> Ascent:
+        def local(sticks: ClosedSticks) -> tuple[np.ndarray, np.ndarray, float]:
             q, normalisers = self.responsibilities(bags, sticks)
             # [3] with q(z) at its best: E[log p(x, z)] - E[log q(z)] is the sum of the normalisers
-            bound = normalisers.sum() - component_divergence(self.components) - sticks.divergence()
-            bounds = np.append(bounds, bound)
-            self._replace(bags.kinds, bags.matrix().T @ q, q.sum(axis=0))
-            sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
-            self.documents_seen += len(bags)
-            self.updates += 1
-            self._record(held_out)
-            if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
-                break
-        return bounds
+            return bags.matrix().T @ q, q.sum(axis=0), normalisers.sum()
+
+        return local

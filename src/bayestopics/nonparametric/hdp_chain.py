@@ -10,13 +10,13 @@ import numpy as np
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.nonparametric import hdp_blocked
+from bayestopics.nonparametric import SWEEPERS, hdp_blocked
 from bayestopics.nonparametric import hdp_gibbs as plain
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start
 from bayestopics.nonparametric.split_merge import Move, check, split_merge
 
-SAMPLERS = {"plain": plain, "blocked": hdp_blocked}
+HDP_SWEEPS = dict(zip(SWEEPERS, (plain, hdp_blocked), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +63,8 @@ def hdp_gibbs(
     """
     if sweeps < 1 or burn_in < 0 or moves < 0:
         raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {moves} moves")
-    if sampler not in SAMPLERS:
-        raise InputError(f"unknown sampler {sampler!r}; known are {', '.join(SAMPLERS)}")
+    if sampler not in HDP_SWEEPS:
+        raise InputError(f"unknown sampler {sampler!r}; known are {', '.join(HDP_SWEEPS)}")
     check(variant, choice)
     state = start.copy() if start else random_start(corpus, HdpPrior(gamma, concentration, eta), topics, rng)
     rows, seconds = [], 0.0
@@ -89,7 +89,7 @@ def step(
     resample: ConcentrationPriors | None = None,
 ) -> tuple[HdpState, list[Move]]:
     """One sweep and the moves after it; the arrays of `state` are changed in place."""
-    state, made = SAMPLERS[sampler].sweep(state, rng, resample), []
+    state, made = HDP_SWEEPS[sampler].sweep(state, rng, resample), []
     for _ in range(moves):
         state, move = split_merge(state, rng, variant, choice)
         made.append(move)

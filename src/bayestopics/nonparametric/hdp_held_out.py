@@ -22,11 +22,11 @@ from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Bags, Learner, Score
-from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
 
 LARGE_SCATTER = 1.0  # nats: beyond, the delta method says less than the truth
 GIBBS_SWEEPS = 20  # whose second half gives the counts of a proposal

@@ -18,9 +18,9 @@ from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.hdp_held_out import score
-from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
+from bayestopics.nonparametric.sticks import ClosedSticks
 from bayestopics.nonparametric.stream import Bags, Score, checked
-from bayestopics.nonparametric.truncated import Truncated, component_divergence, digamma, expected_log_rows
+from bayestopics.nonparametric.truncated import Ascent, Truncated, digamma, expected_log_rows
 
 MOST_ROUNDS = 50  # of coordinate ascent in a document
 # Of a document's words, in a stream: so few that join or leave a table do not change its topic, and so few at a table
@@ -84,31 +84,9 @@ class TruncatedHDP(Truncated):
         bound = _documents(*batch, self.settings["concentration"], at_rest, zeta, kind_sums, sizes)
         return kind_sums, sizes, bound
 
-    def fit(
-        self,
-        corpus: Corpus,
-        iterations: int,
-        tolerance: float = 1e-6,
-        held_out: Corpus | sparse.csr_array | None = None,
-    ) -> np.ndarray:
-        """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
-
-        It stops when the bound gains less than `tolerance` nats a document.
-        """
-        bags = Bags.of(corpus, self.term_count)
+    def _ascent(self, bags: Bags) -> Ascent:
         zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
-        sticks, bounds = self.sticks(), np.empty(0)
-        for _ in range(iterations):
-            kind_sums, sizes, bound = self._local(bags, sticks, zeta, 1e-9)
-            bounds = np.append(bounds, bound - component_divergence(self.components) - sticks.divergence())
-            self._replace(bags.kinds, kind_sums, sizes)
-            sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
-            self.documents_seen += len(bags)
-            self.updates += 1
-            self._record(held_out)
-            if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
-                break
-        return bounds
+        return lambda sticks: self._local(bags, sticks, zeta, 1e-9)
 
 
 # -- kernels ------------------------------------------------------------------------------------------

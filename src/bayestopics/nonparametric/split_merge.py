@@ -21,11 +21,11 @@ import numpy as np
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.lda.uniforms import NO_WORDS, uniform
+from bayestopics.nonparametric import VARIANTS
 from bayestopics.nonparametric.hdp_state import SHORT, HdpState, fitted, log_documents, log_rising, rising
 from bayestopics.nonparametric.top_level import draw_weights
 
 NO_TOKENS, NO_SIDES = np.empty(0, np.int64), np.empty(0, np.int8)
-VARIANTS = ("exact", "paper")
 CHOICES = ("uniform", "words")
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 from scipy.special import gammaln, psi
 
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
+from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.components import Components
-from bayestopics.nonparametric.sticks import ClosedSticks
+from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
 from bayestopics.nonparametric.stream import Bags, Learner, checked
 
 KAPPA, TAU = 0.6, 1.0  # rho_t = (tau + t)^-kappa [section 3]
 START_LENGTH = 100.0  # words a document that the random start stands for, as in the code of Wang, Paisley & Blei
+
+
+# sums over the documents: kinds x components, a size a component, and their part of the bound
+Ascent = Callable[[ClosedSticks], tuple[np.ndarray, np.ndarray, float]]
 
 
 class Truncated(Learner):
@@ -39,6 +47,35 @@ class Truncated(Learner):
 
     def mean_weights(self) -> tuple[np.ndarray, float]:
         return self.sticks().mean_weights(), 0.0
+
+    @abstractmethod
+    def _ascent(self, bags: Bags) -> Ascent:
+        """What an iteration over all documents gives, given the sticks: see `Ascent`."""
+
+    def fit(
+        self,
+        corpus: Corpus,
+        iterations: int,
+        tolerance: float = 1e-6,
+        held_out: Corpus | sparse.csr_array | None = None,
+    ) -> np.ndarray:
+        """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
+
+        It stops when the bound gains less than `tolerance` nats a document.
+        """
+        bags = Bags.of(corpus, self.term_count)
+        local, sticks, bounds = self._ascent(bags), self.sticks(), np.empty(0)
+        for _ in range(iterations):
+            kind_sums, sizes, bound = local(sticks)
+            bounds = np.append(bounds, bound - component_divergence(self.components) - sticks.divergence())
+            self._replace(bags.kinds, kind_sums, sizes)
+            sticks = best_closed_sticks(self.components.sizes, self.top_concentration(), sticks.order)
+            self.documents_seen += len(bags)
+            self.updates += 1
+            self._record(held_out)
+            if len(bounds) > 1 and bounds[-1] - bounds[-2] < tolerance * len(bags):
+                break
+        return bounds
 
     def _step(self, bags: Bags, kind_sums: np.ndarray, sizes: np.ndarray) -> None:
         """The stochastic update [11] from a batch's sums: kinds x components, and a size a component."""

@@ -12,10 +12,10 @@ from bayestopics.base.progress import counted
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
-from bayestopics.predict.leave_one_out import Score, score
+from bayestopics.predict.leave_one_out import LeaveOneOutScore, score
 
 WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
-Scores = dict[int, tuple[Score, float]]  # T -> its score and CPU seconds
+Scores = dict[int, tuple[LeaveOneOutScore, float]]  # T -> its score and CPU seconds
 
 
 def scores_by_topics(

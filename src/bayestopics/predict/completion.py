@@ -103,7 +103,7 @@ def _add_probabilities(
 
 
 @dataclass(frozen=True)
-class Score:
+class CompletionScore:
     log_score: float  # mean log probability of a held-out word
     standard_error: float | None  # Monte Carlo error of it, None with fewer than two sweeps
     perplexity: float
@@ -122,7 +122,7 @@ def score(
     documents: int | None = None,
     rng: np.random.Generator | None = None,
     checkpoint: Checkpoint | None = None,
-) -> Score:
+) -> CompletionScore:
     """The completion score of a model, averaged over all kept sweeps, with its Monte Carlo error by batch means.
 
     Half of the words of the last `documents` documents are held out (a tenth of them if not given).
@@ -160,4 +160,4 @@ def score(
         doubts.append("all batches of sweeps agree exactly: the chain does not move, and its error is unknown")
     elif error and len(shifts) > 3 and np.corrcoef(shifts[:-1], shifts[1:])[0, 1] > CORRELATED:
         doubts.append("neighbouring batches of sweeps are correlated: the standard error is too small; run longer")
-    return Score(log_score, error, float(np.exp(-log_score)), heldout.token_count, doubts)
+    return CompletionScore(log_score, error, float(np.exp(-log_score)), heldout.token_count, doubts)

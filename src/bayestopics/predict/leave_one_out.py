@@ -22,15 +22,15 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, counted_sweeps
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.lda import lanes
+from bayestopics.lda import lanes, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
-from bayestopics.lda.lanes import CHAINS, TOGETHER, Lanes
+from bayestopics.lda.lanes import CHAINS, Lanes
+from bayestopics.lda.left_to_right import Others, given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.state import Prior, State, check_assignments, from_assignments
 from bayestopics.lda.uniforms import new_words
-from bayestopics.predict.left_to_right import Others, given_beta, given_topics_of_others, log_mean_of_products
+from bayestopics.predict import BETAS
 
-BETAS = ("integrated", "drawn")
 BATCHES = 20  # of draws, for the standard error
 DELTA = 1.0  # the delta method holds for log-estimates that scatter by less than this
 ROUNDING = 1e-9
@@ -48,7 +48,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Score:
+class LeaveOneOutScore:
     log_score: float  # log S(T): mean over all documents of log L(d)
     standard_error: float | None  # Monte Carlo error of it
     sampling_error: float | None  # of it too, if not all documents were left out; None for one of many
@@ -90,7 +90,7 @@ def score(
     seed: int = 0,
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
-) -> Score:
+) -> LeaveOneOutScore:
     """log S(T), with its Monte Carlo error and, for a part of the documents, its sampling error.
 
     Of each chain `burn_in` sweeps are dropped and `sweeps` kept, and every `thin`-th of these gives an estimate, with
@@ -150,7 +150,7 @@ def groups(documents: Sequence[int], workers: int, most: int) -> list[Sequence[i
 def _finished(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[dict[int, np.ndarray]]:
     """The estimates of groups of these documents, as they come."""
     workers = min(workers, len(documents))
-    chunks = groups(documents, workers, CHAINS if plan.sampler == TOGETHER else 1)
+    chunks = groups(documents, workers, CHAINS if sampler_entry(plan.sampler).side_by_side else 1)
     if workers <= 1:
         yield from (estimates_of(plan, chunk) for chunk in chunks)
         return
@@ -179,15 +179,14 @@ def _warm_start(plan: Plan, sweeps: int, checkpoint: Checkpoint) -> np.ndarray:
     return state.assignments
 
 
-def log_estimates(plan: Plan, document: int) -> np.ndarray:
-    """Logs of unbiased estimates of L(d), one a kept and thinned sweep."""
-    return estimates_of(plan, [document])[document]
-
-
 def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
-    """`log_estimates` of at most eight documents. What those of one are does not depend on the others."""
+    """Logs of unbiased estimates of L(d), one a kept and thinned sweep, for at most eight documents.
+
+    What those of one are does not depend on the others.
+    """
     rngs = [generator(plan.seed, f"score/leave-one-out/{d}") for d in documents]
-    sweep_all, others = (_side_by_side if plan.sampler == TOGETHER else _one_by_one)(plan, documents, rngs)
+    start = _side_by_side if sampler_entry(plan.sampler).side_by_side else _one_by_one
+    sweep_all, others = start(plan, documents, rngs)
     terms = [plan.corpus.terms[plan.corpus.documents == d] for d in documents]
     estimate, logs = {"integrated": _beta_integrated, "drawn": _beta_drawn}[plan.beta], []
     for sweep in range(1 - plan.burn_in, plan.sweeps + 1):
@@ -291,7 +290,7 @@ def draw_log_beta(state: State | Others, terms: np.ndarray, rng: np.random.Gener
 # -- all documents ---------------------------------------------------------------------------------
 
 
-def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> Score:
+def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> LeaveOneOutScore:
     """The score from the log-estimates of each document that was left out."""
     batches = {d: batch_log_means(logs) for d, logs in estimates.items()}
     lengths = corpus.document_lengths
@@ -308,7 +307,9 @@ def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> Score:
     if len(errors) == len(table):
         error = float(np.sqrt(np.sum(np.square(errors))) * lengths.mean() / tokens.sum())
     doubts = _doubts([batches[row.document] for row in table if row.tokens], error)
-    return Score(float(per_token * lengths.mean()), error, sampling_error, float(np.exp(-per_token)), table, doubts)
+    return LeaveOneOutScore(
+        float(per_token * lengths.mean()), error, sampling_error, float(np.exp(-per_token)), table, doubts
+    )
 
 
 def log_mean(logs: np.ndarray) -> float:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, State, from_assignments
@@ -93,7 +94,7 @@ def run_chain(
             checkpoint.save((chain.state.assignments, chain.rows, chain.seconds, chain.resumed, rng_state, observer))
 
     module = sampler_by_name(sampler)
-    warm(sampler)
+    compile_sampler(sampler)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
         if start is None:
@@ -127,15 +128,12 @@ def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def warm(sampler: str) -> None:
+def compile_sampler(sampler: str) -> None:
     """Compile a sampler's kernels, or take them from the cache, so that no timing holds a compilation."""
-    tokens = np.array([0, 1])
-    corpus = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
-    rng = np.random.default_rng(0)
-    module = sampler_by_name(sampler)
+    corpus, rng, module = tiny_corpus(), np.random.default_rng(0), sampler_by_name(sampler)
     state = module.init(corpus, 2, Prior(0.5, 0.5), rng)
     module.sweep(state, rng)
-    if hasattr(module, "warm"):
-        module.warm()
+    if hasattr(module, "compile_rest"):
+        module.compile_rest()
     log_joint(state)
     Completion(corpus).add(state)

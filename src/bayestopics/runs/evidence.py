@@ -22,7 +22,7 @@ BY_NAME = "sparse"  # the sampler of Chib's estimate, the harmonic means and the
 def task_of(corpus: Corpus, topics: Sequence[int], prior: Prior, seed: int, **work: Any) -> Task:
     """`work`: method, path, sweeps, passes, repeats."""
     params = {"topics": list(topics), "alpha": prior.alpha, "eta": prior.eta, **work}
-    code = code_hash(__name__, SAMPLERS[BY_NAME])
+    code = code_hash(__name__, SAMPLERS[BY_NAME].module)
     return Task("evidence", OWN, work["method"], params, seed, **describe(corpus), code=code)
 
 

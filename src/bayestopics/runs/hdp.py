@@ -20,7 +20,16 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
-from bayestopics.nonparametric.compute import LEARNERS, STARTS, HdpSettings, Outcome, learn, sample, split, warm
+from bayestopics.nonparametric.compute import (
+    LEARNERS,
+    STARTS,
+    HdpSettings,
+    Outcome,
+    compile_method,
+    learn,
+    sample,
+    split,
+)
 from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut
 from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
 from bayestopics.nonparametric.stream import Learner
@@ -109,7 +118,7 @@ def _job(
     checkpoint: Checkpoint,
     progress: Callable[[int], None] | None = None,
 ) -> Outcome:
-    warm(settings)
+    compile_method(settings)
     return (sample if settings.sampled else learn)(corpus, settings, number, task.generator, checkpoint, progress)
 
 

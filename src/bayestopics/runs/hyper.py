@@ -11,7 +11,8 @@ import pandas as pd
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.compute import SWEEPS, hyper
+from bayestopics.hyper import METHODS
+from bayestopics.hyper.compute import hyper
 from bayestopics.hyper.estimates import surface
 from bayestopics.hyper.several import Several, search_several
 from bayestopics.hyper.tempering import TemperedChain
@@ -25,10 +26,10 @@ FINE = 40  # points on a side of the surface
 
 def task_of(corpus: Corpus, topics: int, *, method: str, sweeps: int | None, seed: int, **how: Any) -> Task:
     """`how`: alphas, etas, shape, sampler, search, chains."""
-    if method not in SWEEPS:
-        raise InputError(f"unknown method {method!r}; known are {', '.join(SWEEPS)}")
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
     module = sampler_by_name(how["sampler"])
-    params = {"topics": topics, "method": method, "sweeps": SWEEPS[method] if sweeps is None else sweeps, **how}
+    params = {"topics": topics, "method": method, "sweeps": METHODS[method] if sweeps is None else sweeps, **how}
     code = code_hash(__name__, module.__name__)
     return Task("hyper", OWN, method, params, seed, **describe(corpus), code=code)
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayestopics.base.problems import InputError
+from bayestopics.runs.record import check_place, read, write
 from bayestopics.runs.result import Result, Summary
 
 if TYPE_CHECKING:
@@ -33,6 +34,19 @@ class CommandResult(Result):
 
     def text(self) -> str:
         return show_values(self.summary())
+
+    def save(self, folder: Path | str, overwrite: bool = False) -> None:
+        """Write the record to a folder. A different record that is there stays, unless `overwrite` is true."""
+        check_place(Path(folder), self.key, overwrite)
+        write(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Self:
+        """Read a record that `save` or `--out` wrote."""
+        result = read(Path(folder))
+        if not isinstance(result, cls):
+            raise InputError(f"{folder}: is a record of {result.task.study}, not a {cls.__name__}")
+        return result
 
     def _volatile(self, *names: str) -> Summary:
         return {name: self.volatile.get(name) for name in names}

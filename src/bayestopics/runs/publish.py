@@ -71,28 +71,30 @@ def publish(
     for folder in folders:
         record = read(folder)
         finished = None
-        for task in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{record.key}'"):
-            if task.info.status == "FINISHED":
-                finished = task.info.run_id
+        for run in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{record.key}'"):
+            if run.info.status == "FINISHED":
+                finished = run.info.run_id
             else:  # an earlier publication was cut short
-                client.delete_run(task.info.run_id)
+                client.delete_run(run.info.run_id)
         published[record.key] = finished or _publish_one(client, experiment, record, folder)
         if above:
             client.set_tag(published[record.key], CHILD_OF, above)
     return published
 
 
-def publish_or_say(folders: Iterable[Path], results: Path = RESULTS) -> None:
-    """For a command: whatever goes wrong at the store is one line."""
+def publish_or_say(
+    folders: Iterable[Path], results: Path = RESULTS, parent: str | None = None, shown: Iterable[Path] = ()
+) -> dict[str, str]:
+    """As `publish`; whatever goes wrong at the store is one line."""
     try:
-        publish(folders, results)
+        return publish(folders, results, parent, shown)
     except ImportError:
         raise InputError("--track needs MLflow: pip install 'bayestopics[workflow]'") from None
     except InputError:
         raise
     except Exception as error:  # MLflow raises exceptions of many packages
         reason = str(error).partition("\n")[0]
-        raise InputError(f"the record was not published to {tracking_uri(results)}: {reason}") from None
+        raise InputError(f"not published to {tracking_uri(results)}: {reason}") from None
 
 
 def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Path]) -> str:
@@ -140,7 +142,7 @@ def _publish_one(client: Any, experiment: str, record: Result, folder: Path) -> 
     }
     end = round(1000 * calendar.timegm(time.strptime(record.volatile["finished"], "%Y-%m-%dT%H:%M:%SZ")))
     start = end - round(1000 * record.volatile["wall_seconds"])
-    task = client.create_run(experiment, start_time=start, run_name=definition.name, tags=tags)
+    run = client.create_run(experiment, start_time=start, run_name=definition.name, tags=tags)
     params = {"corpus": definition.corpus, "seed": definition.seed, **definition.params}
     # what stands before the slash is a section of MLflow's charts
     numbers = {f"result/{key}": value for key, value in record.metrics.items() if math.isfinite(value)}
@@ -148,15 +150,15 @@ def _publish_one(client: Any, experiment: str, record: Result, folder: Path) -> 
     metrics = [Metric(key, float(value), end, 0) for key, value in numbers.items()]
     metrics += [Metric(key, value, end, step) for key, step, value in _points(record)]
     client.log_batch(
-        task.info.run_id,
+        run.info.run_id,
         params=[Param(key, str(value)[:6000]) for key, value in params.items()],
         tags=[RunTag(f"version.{key}", value) for key, value in record.versions.items()],
     )
     for start in range(0, len(metrics), BATCH):
-        client.log_batch(task.info.run_id, metrics=metrics[start : start + BATCH])
-    client.log_artifact(task.info.run_id, str(folder / "run.json"))
-    client.set_terminated(task.info.run_id, "FINISHED", end_time=end)
-    return str(task.info.run_id)
+        client.log_batch(run.info.run_id, metrics=metrics[start : start + BATCH])
+    client.log_artifact(run.info.run_id, str(folder / "run.json"))
+    client.set_terminated(run.info.run_id, "FINISHED", end_time=end)
+    return str(run.info.run_id)
 
 
 def _points(record: Result) -> Iterable[tuple[str, int, float]]:

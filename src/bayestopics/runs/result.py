@@ -9,14 +9,14 @@ import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
+from bayestopics.runs import KINDS
 from bayestopics.runs.task import OWN, Task
 
 if TYPE_CHECKING:
@@ -88,23 +88,6 @@ class Result:
         """A figure of the result."""
         raise InputError(f"there is no figure of {self.task.study}")
 
-    def save(self, folder: Path | str, overwrite: bool = False) -> None:
-        """Write the record to a folder. A different record that is there stays, unless `overwrite` is true."""
-        from bayestopics.runs.record import check_place, write
-
-        check_place(Path(folder), self.key, overwrite)
-        write(self, Path(folder))
-
-    @classmethod
-    def load(cls, folder: Path | str) -> Self:
-        """Read a record that `save` or `--out` wrote."""
-        from bayestopics.runs.record import read
-
-        result = read(Path(folder))
-        if not isinstance(result, cls):
-            raise InputError(f"{folder}: is a record of {result.task.study}, not a {cls.__name__}")
-        return result
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.task.corpus}>\n{self.text()}"
 
@@ -119,22 +102,13 @@ class Result:
 
 Compute = Callable[..., Result]  # of task, corpus, checkpoint; keywords are bound before
 
-# what a command returns; a run of a study is a plain Result. By name: how a result is shown is no part of what made it.
-KINDS = {
-    "fit": "FitResult",
-    "evidence": "EvidenceResult",
-    "topics": "TopicPosteriorResult",
-    "hyper": "HyperResult",
-    "select": "SelectResult",
-    "hdp": "HdpResult",
-    "score": "ScoreResult",
-}
-
 
 def class_of(task: Task) -> type[Result]:
+    """What the command returns; a run of a study is a plain Result."""
     if task.scale != OWN or task.study not in KINDS:
         return Result
-    found: type[Result] = getattr(import_module("bayestopics.runs.kinds"), KINDS[task.study])
+    module, _, name = KINDS[task.study].partition(":")
+    found: type[Result] = getattr(import_module(module), name)
     return found
 
 

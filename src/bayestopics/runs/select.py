@@ -48,7 +48,9 @@ def task_of(corpus: Corpus, topics: Sequence[int], seed: int, **work: Any) -> Ta
     tempering at the best T."""
     check(topics, work["sweeps"])
     params = {"topics": sorted(set(topics)), **work}
-    return Task("select", OWN, "select", params, seed, **describe(corpus), code=code_hash(__name__, SAMPLERS[SAMPLER]))
+    return Task(
+        "select", OWN, "select", params, seed, **describe(corpus), code=code_hash(__name__, SAMPLERS[SAMPLER].module)
+    )
 
 
 def check(topics: Sequence[int], sweeps: int) -> None:

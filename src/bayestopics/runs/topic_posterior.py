@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,8 +9,8 @@ import pandas as pd
 
 from bayestopics.base.code import code_hash
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pmmh import TopicPosterior, pmmh
-from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.evidence.pmmh import TopicPosterior, Walk, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
@@ -19,22 +18,29 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
 
-def task_of(
-    corpus: Corpus, prior: Prior, topics: TopicPrior, starts: Sequence[int], sampler: str, seed: int, **work: Any
-) -> Task:
-    """`work`: inner, iterations, burn_in, z_start."""
-    model = {"topics": asdict(topics), "alpha": prior.alpha, "eta": prior.eta}
-    params = {**model, "starts": list(starts), "sampler": sampler, **work}
-    # a name that is not known is refused by `pmmh`
-    code = code_hash(__name__, *([SAMPLERS[sampler]] if sampler in SAMPLERS else []))
+def task_of(corpus: Corpus, prior: Prior, walk: Walk, inner: Inner, seed: int) -> Task:
+    params = {
+        "topics": asdict(walk.topics),
+        "alpha": prior.alpha,
+        "eta": prior.eta,
+        "starts": list(walk.starts),
+        "inner": inner.sweeps,
+        "iterations": walk.iterations,
+        "burn_in": walk.burn_in,
+        "sampler": inner.sampler,
+        "z_start": inner.start,
+    }
+    samplers = [SAMPLERS[inner.sampler].module] if inner.sampler in SAMPLERS else []  # not for draws of the prior
+    code = code_hash(__name__, *samplers)
     return Task("topics", OWN, "pmmh", params, seed, **describe(corpus), code=code)
 
 
-def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
+def compute(
+    task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, inner: Inner, workers: int = 1
+) -> Result:
     """`trace`: one row per step and chain, the burn-in included; `posterior`: T and its share of the kept steps."""
-    work = dict(task.params)
-    topics, prior = TopicPrior(**work.pop("topics")), Prior(work.pop("alpha"), work.pop("eta"))
-    found = pmmh(corpus, prior, topics=topics, **work, seed=task.seed, workers=workers, checkpoint=checkpoint)
+    prior = Prior(task.params["alpha"], task.params["eta"])
+    found = pmmh(corpus, prior, walk, inner, seed=task.seed, workers=workers, checkpoint=checkpoint)
     numbers = _numbers(found)
     return Result(
         task,

@@ -10,11 +10,11 @@ A study is a folder beside this file and a settings file, config/studies/<study>
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
@@ -35,6 +35,13 @@ class Settings:
     here: Mapping[str, Any]  # what stands under the scale
     entries: Mapping[str, Entry]  # all registered corpora
     within_reach: Collection[str]  # names of those that can be had here
+
+    @classmethod
+    def of(
+        cls, study: str, scale: str, content: Mapping[str, Any], entries: Mapping[str, Entry], reach: Collection[str]
+    ) -> Self:
+        """From the content of the settings file."""
+        return cls(study, scale, without(content, "scales"), content["scales"][scale], entries, reach)
 
     @property
     def file(self) -> str:
@@ -158,15 +165,18 @@ def plan_of(settings: Settings) -> Plan:
     """The study's plan, checked; figures and tables that have no runs are left out."""
     for name in settings.here["corpora"]:
         settings.insist(name in settings.entries, f"no corpus {name!r} in config/corpora.yaml")
+    there = (FOLDER / settings.study / "plan.py").is_file()
+    settings.insist(there, f"there is no plan.py in a folder bayestopics/studies/{settings.study}")
     made: Plan = import_module(f"bayestopics.studies.{settings.study}.plan").plan(settings)
     plan = replace(made, study=settings.study, figures=_with_runs(made.figures), tables=_with_runs(made.tables))
     for name, run in plan.runs.items():
         settings.insist(name not in RESERVED, f"no run can have the name {name!r}")
         settings.insist(plan.has(f"compute_{run.kind}"), f"{name}: the study has no compute_{run.kind}.py")
         settings.insist(set(run.before) <= set(plan.runs), f"{name}: builds on runs that are not planned")
-    shown = {name: figure.runs for name, figure in plan.figures.items()}
-    for name, runs in (shown | {name: table.runs for name, table in plan.tables.items()}).items():
-        settings.insist(set(runs) <= set(plan.runs), f"{name}: shows runs that are not planned")
+    figures = {f"figure {name}": figure.runs for name, figure in plan.figures.items()}
+    tables = {f"table {name}": table.runs for name, table in plan.tables.items()}
+    for name, shown in (figures | tables).items():
+        settings.insist(set(shown) <= set(plan.runs), f"{name}: shows runs that are not planned")
     return plan
 
 
@@ -180,8 +190,3 @@ def _with_runs(parts: Mapping[str, Shown]) -> dict[str, Shown]:
 def names_in(folder: Path) -> list[str]:
     """The studies that have a settings file here."""
     return sorted(path.stem for path in folder.glob("*.yaml"))
-
-
-def corpora_of(settings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """All corpora that these settings, each at its scale, name."""
-    return sorted({name for here in settings for name in here["corpora"]})

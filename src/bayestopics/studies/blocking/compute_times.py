@@ -14,9 +14,9 @@ import pandas as pd
 from bayestopics.base.processes import using_threads
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.lda import sampler
+from bayestopics.lda import SAMPLERS, sampler
 from bayestopics.lda.state import Prior
-from bayestopics.runs.chain import warm
+from bayestopics.runs.chain import compile_sampler
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
@@ -27,10 +27,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     params = task.params
     prior, rng = Prior(params["alpha"], params["eta"]), task.generator()
     programs = [(name, 1) for name in params["samplers"]]
-    if "grouped" in params["samplers"]:
-        programs.append(("grouped", numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    threads = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    programs += [(name, threads) for name in params["samplers"] if SAMPLERS[name].parallel]
     for name in params["samplers"]:
-        warm(name)
+        compile_sampler(name)
     rows = []
     for topics in counted(params["topics"], task.name, "T"):
         settled = sampler("sparse").init(corpus, topics, prior, rng)

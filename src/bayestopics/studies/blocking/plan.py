@@ -72,7 +72,7 @@ def _chains(settings: Settings) -> dict[str, Run]:
                 "sweeps": here["sweeps"][name],
                 **without(models[name], "samplers"),
             },
-            samplers=(SAMPLERS[sampler],),
+            samplers=(SAMPLERS[sampler].module,),
         )
         for name in settings.available
         for sampler in models[name]["samplers"]
@@ -84,7 +84,7 @@ def _times(settings: Settings) -> dict[str, Run]:
     """Nothing else runs while seconds are counted."""
     shared, here = settings.shared["timing"], settings.here["timing"]
     sizes = {key: here[key] for key in ("topics", "settling_sweeps", "rounds")}
-    samplers = tuple(SAMPLERS[name] for name in shared["samplers"])
+    samplers = tuple(SAMPLERS[name].module for name in shared["samplers"])
     return {
         f"{name}-times": Run({"kind": "times", "corpus": name, **shared, **sizes}, samplers=samplers, threads=None)
         for name in here["corpora"]

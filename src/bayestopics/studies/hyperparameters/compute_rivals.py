@@ -28,7 +28,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     methods = task.params["methods"]
     jobs = [(method, start) for method in methods for start in range(task.params["starts"])]
     done: list[dict[str, Any]] = checkpoint.load() or []
-    warm()
+    compile_rivals()
     for method, start in counted(jobs[len(done) :], task.name, "run"):
         first = starting_point(task.generator(f"start {start}"))
         rng, begin = task.generator(f"{method} {start}"), time.process_time()
@@ -49,7 +49,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     return Result(task, metrics, warnings, tables=tables)
 
 
-def warm() -> None:
+def compile_rivals() -> None:
     """Kernels are compiled, or taken from the cache, before seconds are counted."""
     tokens = np.array([0, 1])
     two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)

@@ -13,9 +13,10 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
 from bayestopics.hyper.estimates import Terms, bands, expectation, surface
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.search import Found, find
+from bayestopics.hyper.search import Search, find
 from bayestopics.hyper.sides import of_assignments, of_parameters
-from bayestopics.hyper.tempering import WITH_PARAMETERS, Functional, TemperedChain
+from bayestopics.hyper.tempering import Functional, TemperedChain
+from bayestopics.lda import SAMPLERS
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
 from bayestopics.runs.checkpoint import Checkpoint
@@ -61,7 +62,7 @@ def chain_of(record: Result, corpus: Corpus) -> TemperedChain:
     """The first chain of a record, for estimates at any h within its grid."""
     arrays, trace, params = record.arrays, record.tables["trace"], record.task.params
     grid = Grid(tuple(arrays["alphas"].tolist()), tuple(arrays["etas"].tolist()))
-    if params["sampler"] in WITH_PARAMETERS:
+    if SAMPLERS[params["sampler"]].draws_parameters:
         sides = of_parameters(corpus, params["topics"])
     else:
         sides = of_assignments(corpus, params["topics"], *grid.ends)
@@ -78,7 +79,7 @@ def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
     return Grid(tuple(sides[0]), tuple(sides[1]))
 
 
-def _metrics(found: Found, together: Best | None) -> dict[str, float]:
+def _metrics(found: Search, together: Best | None) -> dict[str, float]:
     """The best h is that of the chains together, where there are enough; the rest is of the first one."""
     one, chain = found.best, found.chains[0]
     h = together or one
@@ -137,7 +138,7 @@ def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
     """Where the chain was; with the samplers of the paper also A and B, which are all that any estimate needs."""
     points = chain.grid.points[chain.index]
     columns = {"sweep": np.arange(len(chain)), "index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
-    if sampler in WITH_PARAMETERS:
+    if SAMPLERS[sampler].draws_parameters:
         columns |= {"a": chain.of_alpha[:, 0], "b": chain.of_eta[:, 0]}
     names = list(FUNCTIONALS)[: chain.functionals.shape[1]]
     return pd.DataFrame({**columns, **dict(zip(names, chain.functionals.T, strict=True))})

@@ -88,7 +88,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def _run(params: Mapping[str, Any]) -> Run:
-    sampler = SAMPLERS[params.get("sampler", "single-site")]
+    sampler = SAMPLERS[params.get("sampler", "single-site")].module
     return Run(params, samplers=(sampler,), step=params["kind"] == "step" and params["number"] > 0)
 
 

@@ -11,7 +11,8 @@ from scipy.special import logsumexp
 from bayestopics.base.seeds import seed_from
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
-from bayestopics.evidence.pmmh import pmmh
+from bayestopics.evidence.pmmh import Walk, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
@@ -38,12 +39,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         found = pmmh(
             corpus,
             prior,
-            topics=TopicPrior(1, params["most"]),
-            starts=[1],
-            inner=inner,
-            iterations=params["iterations"],
+            Walk(TopicPrior(1, params["most"]), (1,), params["iterations"]),
+            Inner(inner),
             seed=seed_from(task.generator(f"m{inner}")),
-            sampler="single-site",
         )
         visits = found.trace["topics"].to_numpy()[:, None] == np.array(topics)
         for t, share, error, truth in zip(topics, visits.mean(axis=0), mcse(visits.astype(float)), exact, strict=True):

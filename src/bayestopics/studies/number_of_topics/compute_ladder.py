@@ -16,7 +16,7 @@ from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import annealing, reference
-from bayestopics.evidence.compute import ESTIMATORS, warm
+from bayestopics.evidence.compute import compile_estimator, estimator
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
@@ -43,7 +43,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     for job in counted(jobs[len(rows) :], task.name, "estimate"):
         number, path, steps, direction, repeat = job
         simulated = simulate_lda(**law, rng=task.generator(f"corpus {number}"))
-        warm(path)
+        compile_estimator(path)
         rng, start = task.generator(str(job)), time.process_time()
         value = _estimate(simulated.corpus, simulated.truth["assignments"], law, path, steps, direction, rng)
         seconds = time.process_time() - start
@@ -70,7 +70,8 @@ def _estimate(
 ) -> float:
     topics, prior = law["topics"], Prior(law["alpha"], law["eta"])
     if direction == "forward":
-        return ESTIMATORS[path](corpus, topics, prior, steps, rng)
+        estimate: float = estimator(path).repeat(corpus, topics, prior, steps, rng)
+        return estimate
     if path == "reference":
         return reference.estimate_backward(corpus, topics, prior, truth, steps, rng)
     ladder = annealing.ladder_from(*annealing.pilot(corpus, topics, prior, rng), steps)

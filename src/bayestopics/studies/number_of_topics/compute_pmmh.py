@@ -8,7 +8,8 @@ import pandas as pd
 
 from bayestopics.base.seeds import seed_from
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pmmh import given_by, pmmh
+from bayestopics.evidence.pmmh import Walk, given_by, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
@@ -35,14 +36,9 @@ def walk(
     found = pmmh(
         corpus,
         Prior(params["alpha"], params["eta"]),
-        topics=topics,
-        starts=[params["start"]],
-        inner=params["inner"],
-        iterations=params["iterations"] - burn_in,
-        burn_in=burn_in,
+        Walk(topics, (params["start"],), params["iterations"] - burn_in, burn_in),
+        Inner(params["inner"], params["sampler"], shorter=tuple(params.get("shorter", ()))),
         seed=seed_from((longer.task if longer else task).generator()),
-        sampler=params["sampler"],
-        shorter=params.get("shorter", ()),
         given=given,
         checkpoint=checkpoint,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bayestopics.evidence.compute import PATHS, REFERENCE
+from bayestopics.evidence import ESTIMATORS, PATHS
 from bayestopics.lda import SAMPLERS
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
 
@@ -89,9 +89,9 @@ def plan(settings: Settings) -> Plan:
 
 def _run(params: Mapping[str, Any]) -> Run:
     named = params.get("sampler", "sparse" if params["kind"] == "evidence" else "single-site")
-    samplers = (SAMPLERS[named],) if named in SAMPLERS else ()
+    samplers = (SAMPLERS[named].module,) if named in SAMPLERS else ()
     # the yardstick takes longest: its repeats run side by side
-    threads = params["repeats"] if params.get("path") == REFERENCE else 1
+    threads = params["repeats"] if "path" in params and ESTIMATORS[params["path"]].walks else 1
     return Run(params, samplers=samplers, threads=threads)
 
 

@@ -17,7 +17,8 @@ from bayestopics.base.seeds import seed_from
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.evidence.compute import evidence
-from bayestopics.evidence.pmmh import pmmh
+from bayestopics.evidence.pmmh import Walk, pmmh
+from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.nonparametric.compute import LARGE, HdpSettings, learn, sample
@@ -130,13 +131,9 @@ def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
     found = pmmh(
         corpus,
         _prior(task),
-        topics=TopicPrior(2, work["most"]),
-        starts=work["starts"],
-        inner=work["inner"],
-        iterations=work["iterations"] - burn_in,
-        burn_in=burn_in,
+        Walk(TopicPrior(2, work["most"]), tuple(work["starts"]), work["iterations"] - burn_in, burn_in),
+        Inner(work["inner"], "sparse"),
         seed=seed_from(task.generator()),
-        sampler="sparse",
         checkpoint=checkpoint,
     )
     rows = []

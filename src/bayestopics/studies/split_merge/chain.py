@@ -29,7 +29,7 @@ def advance(state: HdpState, sampler: str, rng: np.random.Generator) -> HdpState
     return state
 
 
-def warm(state: HdpState, sampler: str) -> None:
+def compile_sampler(state: HdpState, sampler: str) -> None:
     """Compile everything, so that the first sweep is not charged for it; `state` stays as it is."""
     state, rng = state.copy(), np.random.default_rng(0)
     for _ in range(WARMING):

@@ -13,7 +13,7 @@ import pandas as pd
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
-from bayestopics.nonparametric.hdp_chain import SAMPLERS, step
+from bayestopics.nonparametric.hdp_chain import HDP_SWEEPS, step
 from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
@@ -29,7 +29,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     CPU seconds of its sweeps.
     """
     params = task.params
-    jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
+    jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in HDP_SWEEPS]
     done: list[tuple[pd.DataFrame, float]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         done.append(_chain(task, corpus, sampler, seed))
@@ -40,7 +40,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     times = pd.DataFrame([key | _times(rows) for key, (rows, _) in zip(keys, done, strict=True)])
     timing = pd.DataFrame([key | {"seconds": seconds} for key, (_, seconds) in zip(keys, done, strict=True)])
     means = times.groupby("sampler")[[f"autocorrelation_{name}" for name in TRACED]].mean()
-    metrics = {f"{column}_{sampler}": float(means.loc[sampler, column]) for sampler in SAMPLERS for column in means}
+    metrics = {f"{column}_{sampler}": float(means.loc[sampler, column]) for sampler in HDP_SWEEPS for column in means}
     repeated = _share_in_blocks(corpus)
     tables = {"chains": chains, "times": times, "timing": timing}
     return Result(task, metrics | {"tokens_in_blocks": repeated}, tables=tables)

@@ -20,7 +20,7 @@ from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import SAMPLERS, advance, warm
+from bayestopics.studies.split_merge.chain import SAMPLERS, advance, compile_sampler
 
 Partition = tuple[int, ...]  # the topic of each token, numbered by first appearance
 
@@ -74,7 +74,7 @@ def prior_of(case: dict[str, Any]) -> HdpPrior:
 def _visits(case: dict[str, Any], sampler: str, sweeps: int, rng: np.random.Generator) -> dict[Partition, float]:
     """The share of the sweeps with each partition; a tenth more are dropped first."""
     state = random_start(corpus_of(case), prior_of(case), 2, rng)
-    warm(state, sampler)
+    compile_sampler(state, sampler)
     counts: dict[Partition, int] = {}
     for sweep in range(-(sweeps // 10), sweeps):
         state = advance(state, sampler, rng)

@@ -14,13 +14,13 @@ import pandas as pd
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.left_to_right import given_beta, log_mean_of_products
 from bayestopics.lda.uniforms import new_words
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
-from bayestopics.predict.left_to_right import given_beta, log_mean_of_products
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import advance, warm
+from bayestopics.studies.split_merge.chain import advance, compile_sampler
 
 COMPARED = ("gibbs", "exact", "paper")
 HELD_OUT = 0.2  # of the documents, as in the paper
@@ -52,7 +52,7 @@ def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> list[dict[str
     training, held_out = split(corpus, task.generator(f"split {seed}"))
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
     state = random_start(training, prior, params["start"], task.generator(f"start {seed}"))
-    warm(state, sampler)
+    compile_sampler(state, sampler)
     due, seconds, rows = evaluated(params["sweeps"], params["evaluations"]), 0.0, []
     rng = task.generator(f"{sampler} {seed}")
     for sweep in range(params["sweeps"] + 1):

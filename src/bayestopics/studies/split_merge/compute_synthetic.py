@@ -17,7 +17,7 @@ from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import SAMPLERS, warm
+from bayestopics.studies.split_merge.chain import SAMPLERS, compile_sampler
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
@@ -33,7 +33,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     done: list[dict[str, Any]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         start = random_start(corpus, prior, params["start"], task.generator(f"start {seed}"))
-        warm(start, sampler)
+        compile_sampler(start, sampler)
         rng = task.generator(f"{sampler} {seed}")
         chain = hdp_gibbs(corpus, sweeps=params["sweeps"], start=start, rng=rng, **SAMPLERS[sampler])
         keys = {"sampler": sampler, "seed": seed}

@@ -15,12 +15,11 @@ import scipy.sparse as sparse
 
 from bayestopics.base.memory import peak_mb
 from bayestopics.base.progress import Progress
+from bayestopics.nonparametric.learners import LEARNERS, compile_learner
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.truncation_free.compute_stream import LEARNERS
 
 SPARSE = 0.05  # Dirichlet parameter of the topics
 Check = tuple[dict[str, int], dict[str, float]]  # a row of the trace, a row of the timing
@@ -55,7 +54,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
 def _start(task: Task, source: Source, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
     kind = LEARNERS[params["model"], params["method"]]
-    warm(kind)
+    compile_learner(kind)
     source.batch(0)  # what it takes to make documents is in the first peak
     if saved is not None:
         state, found, seconds = saved

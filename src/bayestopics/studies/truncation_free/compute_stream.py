@@ -18,23 +18,13 @@ import scipy.sparse as sparse
 from bayestopics.base.progress import Progress
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed, plug_in
-from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
-from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_held_out import importance_sampling, left_to_right
-from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
-from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.learners import LEARNERS, compile_learner
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.nonparametric.warm import warm
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
-LEARNERS: dict[tuple[str, str], type[Learner]] = {
-    ("dp-mixture", "truncation-free"): TruncationFreeDPMixture,
-    ("dp-mixture", "truncated"): TruncatedDPMixture,
-    ("hdp", "truncation-free"): TruncationFreeHDP,
-    ("hdp", "truncated"): TruncatedHDP,
-}
 Check = tuple[dict[str, Any], np.ndarray, float]  # a row of the trace, log p(x) of the documents, seconds
 CHECKED = 0.01  # the share of the documents before the first check
 
@@ -71,7 +61,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
 def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
     kind = LEARNERS[params["model"], params["method"]]
-    warm(kind)  # before the clock runs
+    compile_learner(kind)  # before the clock runs
     if saved is not None:
         state, found, seconds = saved
         return kind.from_state_dict(state), found, seconds

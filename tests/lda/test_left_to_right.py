@@ -10,9 +10,9 @@ from scipy.stats import norm
 
 import oracle
 from bayestopics.base.problems import InputError
+from bayestopics.lda.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
 from bayestopics.lda.state import CHANGING, Prior, State, from_assignments
 from bayestopics.lda.uniforms import new_words
-from bayestopics.predict.left_to_right import given_beta, given_topics_of_others, log_mean_of_products
 
 FALSE_ALARM = 1e-6  # of each statistical assertion, over seeds
 PARTICLES = 40_000

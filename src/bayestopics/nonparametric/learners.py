@@ -1,17 +1,31 @@
-"""Compile the kernels of a variational method and of its held-out score, or take them from the cache."""
+"""The variational methods by model and name."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
+from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_held_out import importance_sampling
+from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.nonparametric.truncation_free import TruncationFree
 
+LEARNERS: dict[tuple[str, str], type[Learner]] = {
+    ("hdp", "truncation-free"): TruncationFreeHDP,
+    ("hdp", "truncated"): TruncatedHDP,
+    ("dp-mixture", "truncation-free"): TruncationFreeDPMixture,
+    ("dp-mixture", "truncated"): TruncatedDPMixture,
+}
 
-def warm(kind: type[Learner]) -> None:
-    """So that no timing holds a compilation. Kernels are compiled anew for arrays of components with room to grow."""
+
+def compile_learner(kind: type[Learner]) -> None:
+    """Compile all kernels, or take them from the cache, so that no timing holds a compilation.
+
+    They are compiled anew for arrays of components with room to grow.
+    """
     rng, counts = np.random.default_rng(0), sparse.csr_array(np.eye(4, dtype=np.int64) + 1)
     grows = issubclass(kind, TruncationFree)
     learner = kind(4, rng, 4, **({} if grows else {"truncation": 20}))  # type: ignore[arg-type]

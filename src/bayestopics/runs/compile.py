@@ -1,0 +1,11 @@
+"""Compile the kernels before processes that use them run side by side: python -m bayestopics.runs.compile"""
+
+from bayestopics.lda import SAMPLERS
+from bayestopics.nonparametric.learners import LEARNERS, compile_learner
+from bayestopics.runs.chain import compile_sampler
+
+if __name__ == "__main__":
+    for sampler in SAMPLERS:
+        compile_sampler(sampler)
+    for kind in LEARNERS.values():
+        compile_learner(kind)
