@@ -14,6 +14,7 @@ from scipy.special import gammaln, logsumexp
 import oracle
 from bayestopics.base.problems import InputError
 from bayestopics.evidence import ESTIMATORS, PATHS, annealing, smc, tempered
+from bayestopics.evidence import harmonic as harmonic_module
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.compute import estimator, evidence
 from bayestopics.evidence.estimate import combine, not_excluded
@@ -139,7 +140,7 @@ def test_the_reciprocal_of_a_harmonic_mean_is_unbiased(which, topics, prior):
 def test_other_means_than_the_harmonic_are_caught(which, topics, prior, monkeypatch):
     """The arithmetic mean, and the mean of the logs."""
     exact = oracle.enumerate_all(CORPUS, topics, prior).log_evidence
-    monkeypatch.setattr("bayestopics.evidence.harmonic.harmonic_mean", lambda log_values: log_values)
+    monkeypatch.setattr(harmonic_module, "harmonic_mean", lambda log_values: log_values)
     log_values = harmonic_means(which, topics, prior)  # chains x sweeps
     for wrong in (logsumexp(log_values, axis=1) - np.log(30), log_values.mean(axis=1)):
         with pytest.raises(AssertionError, match="standard errors off"):

