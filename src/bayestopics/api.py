@@ -7,8 +7,9 @@ in that folder: a run that was killed goes on where it was, and a finished one i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -91,7 +92,7 @@ def fit(
 
 def evidence(
     corpus: Corpus,
-    topics: Sequence[int] | int = (1, 2, 3, 4, 5, 6),
+    topics: Iterable[int] | int = (1, 2, 3, 4, 5, 6),
     prior: Prior | None = None,
     *,
     method: str = "annealing",
@@ -109,7 +110,7 @@ def evidence(
     Parameters
     ----------
     corpus : Corpus
-    topics : sequence of int, or int
+    topics : ints, or one int
         The numbers of topics.
     prior : Prior, optional
     method : str
@@ -137,7 +138,8 @@ def evidence(
     """
     from bayestopics.runs import evidence as run
 
-    numbers = [topics] if isinstance(topics, int) else list(topics)
+    given = [topics] if isinstance(topics, Integral) else topics
+    numbers = list(dict.fromkeys(int(number) for number in given))  # type: ignore[union-attr]
     work = {"method": method, "path": path, "sweeps": sweeps, "passes": passes, "repeats": repeats}
     task = run.task_of(corpus, numbers, prior or Prior(), seed, **work)
     return _run(EvidenceResult, task, run.compute, corpus, workers, out, overwrite)
@@ -147,7 +149,7 @@ def topic_posterior(
     corpus: Corpus,
     prior: Prior | None = None,
     *,
-    topics: TopicPrior | None = None,
+    topic_prior: TopicPrior | None = None,
     starts: Sequence[int] | None = None,
     inner: int = 50,
     iterations: int = 1000,
@@ -166,7 +168,7 @@ def topic_posterior(
     corpus : Corpus
     prior : Prior, optional
         Its alpha is one number, since the number of topics changes.
-    topics : TopicPrior, optional
+    topic_prior : TopicPrior, optional
         The prior of T; uniform from 1 to 100 if it is not given.
     starts : sequence of int, optional
         One chain starts at each: 5 and 30, or two others that are in the range.
@@ -187,10 +189,9 @@ def topic_posterior(
 
     Examples
     --------
-    >>> from bayestopics import simulate, topic_posterior
-    >>> from bayestopics.evidence.topic_prior import TopicPrior
+    >>> from bayestopics import TopicPrior, simulate, topic_posterior
     >>> corpus = simulate(documents=10, length=8, terms=6, topics=2, seed=1)
-    >>> result = topic_posterior(corpus, topics=TopicPrior(1, 5), iterations=50, burn_in=10, inner=5)
+    >>> result = topic_posterior(corpus, topic_prior=TopicPrior(1, 5), iterations=50, burn_in=10, inner=5)
     >>> round(sum(result.posterior.values()), 9)
     1.0
     """
@@ -198,9 +199,9 @@ def topic_posterior(
     from bayestopics.evidence.pseudo_marginal import Inner
     from bayestopics.runs import topic_posterior as run
 
-    topics = topics or TopicPrior(1, 100)
-    first = default_starts(topics.low, topics.high) if starts is None else starts
-    walk, estimate = Walk(topics, tuple(first), iterations, burn_in), Inner(inner, sampler, z_start)
+    over = topic_prior or TopicPrior(1, 100)
+    first = default_starts(over.low, over.high) if starts is None else starts
+    walk, estimate = Walk(over, tuple(first), iterations, burn_in), Inner(inner, sampler, z_start)
     task = run.task_of(corpus, prior or Prior(), walk, estimate, seed)
     compute = partial(run.compute, walk=walk, inner=estimate)
     return _run(TopicPosteriorResult, task, compute, corpus, workers, out, overwrite)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 
-from bayestopics.base.plotting import html_table
+from bayestopics.base.html_table import html_table
 from bayestopics.runs import result
 from bayestopics.runs.task import Task
 from bayestopics.studies.hyperparameters import claims, figures, tables

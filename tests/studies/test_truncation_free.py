@@ -8,7 +8,7 @@ import pytest
 from matplotlib import pyplot
 from scipy.sparse import csr_array
 
-from bayestopics.base.plotting import html_table
+from bayestopics.base.html_table import html_table
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint

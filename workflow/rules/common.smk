@@ -62,7 +62,7 @@ def places():
     """
     named = {name for here in AT_SCALE.values() for name in here["corpora"]}
     wanted, made = sorted(named & set(REGISTRY.entries)), Path(f"{RESULTS}/config.yaml")
-    if any(argument.startswith("--report") for argument in sys.argv) and made.is_file():
+    if REPORTING and made.is_file():
         left_out = yaml.safe_load(made.read_text(encoding="utf-8"))["config"]["left_out"]
         return {name: None if name in left_out else "within reach" for name in wanted}
     if FIRST:
@@ -92,6 +92,7 @@ def plan_of(study):
 
 
 FIRST = "BAYESTOPICS_PLACES" not in os.environ
+REPORTING = any(argument.startswith("--report") for argument in sys.argv)
 PLACES = places()
 WITHIN_REACH = [name for name, place in PLACES.items() if place]
 LEFT_OUT = {name: REGISTRY.how_to_get(name) for name, place in PLACES.items() if place is None}
@@ -164,6 +165,14 @@ def threads_of_job(wildcards):
 
 def records_of(study):
     return {run: record(study, run) for run in PLANS[study].runs}
+
+
+def forget_jobs_without_records():
+    """A record that was deleted is made again: what its job left behind says nothing any more."""
+    for study in STUDIES:
+        for run, folder in records_of(study).items():
+            if not Path(folder, "run.json").is_file():
+                Path(job_file(study, run)).unlink(missing_ok=True)
 
 
 def jobs_of(study):
@@ -304,3 +313,7 @@ def compile_kernels():
         subprocess.run([sys.executable, "-m", "bayestopics.runs.compile"], check=True)
         mark.parent.mkdir(exist_ok=True)
         mark.touch()
+
+
+if FIRST and not REPORTING:
+    forget_jobs_without_records()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 from logs import logged
 
-from bayestopics.base.plotting import html_table
+from bayestopics.base.html_table import html_table
 from bayestopics.runs.record import read
 from bayestopics.studies.errors import TITLE
 

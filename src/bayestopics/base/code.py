@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
@@ -41,7 +41,7 @@ def _imports(module: str) -> frozenset[str]:
         return frozenset()
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _running(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -51,6 +51,15 @@ def _imports(module: str) -> frozenset[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name != "__init__.py":
             names.update([node.value] if MODULE.fullmatch(node.value) else [])
     return frozenset(name for name in names if name.split(".")[0] == PACKAGE and _file(name))
+
+
+def _running(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below this one, but for what is imported for the types alone."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from _running(child)
 
 
 def modules_used(*entry: str) -> list[str]:

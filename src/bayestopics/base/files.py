@@ -21,12 +21,16 @@ def replacing(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     scratch.chmod(0o755)
-    temporary = scratch / target.name
+    temporary, old = scratch / target.name, scratch / f"{target.name}.old"
     try:
         yield temporary
         if temporary.is_dir() and target.is_dir():
-            os.replace(target, scratch / f"{target.name}.old")  # by a rename: a kill never leaves half of it
+            os.replace(target, old)  # by a rename: a kill never leaves half of it
         os.replace(temporary, target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            os.replace(old, target)
+        raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -101,14 +101,17 @@ def _compute(options: argparse.Namespace) -> int:
 
 def _afterwards(steps: Sequence[tuple[Any, ...]]) -> int:
     """What fails here costs a line, and not the result."""
+    code = 0
     for step, *given in steps:
         try:
             step(*given)
         except InputError as error:
-            return _say(str(error), 2)
+            code = _say(str(error), 2)
         except OSError as error:
-            return _say(_fault(error), 2)
-    return 0
+            code = _say(_fault(error), 2)
+        except Exception as error:  # of whatever draws and publishes
+            code = _say(f"{step.__name__}: {type(error).__name__}: {error}", 2)
+    return code
 
 
 def track(result: CommandResult, out: Path | None) -> None:

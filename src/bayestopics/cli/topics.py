@@ -51,7 +51,7 @@ def call(corpus: Corpus, options: argparse.Namespace) -> TopicPosteriorResult:
     return topic_posterior(
         corpus,
         Prior(options.alpha, options.eta),
-        topics=check(options),
+        topic_prior=check(options),
         starts=getattr(options, "start", None),
         inner=options.inner,
         iterations=options.iterations,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
@@ -44,12 +45,12 @@ def chib(
     state = module.init(corpus, topics, prior, rng)
     votes = np.zeros((corpus.token_count, topics), np.int32)
     tokens = np.arange(corpus.token_count)
-    for _ in range(pilot):
+    for _ in counted(range(pilot), f"Chib, pilot, T={topics}", "sweep"):
         module.sweep(state, rng)
         votes[tokens, state.assignments] += 1
     chosen = votes.argmax(axis=1)
     log_g = np.empty(sweeps)
-    for i in range(sweeps):
+    for i in counted(range(sweeps), f"Chib, T={topics}", "sweep"):
         module.sweep(state, rng)
         log_g[i] = module.transition_density(state, chosen)
     log_posterior = logsumexp(log_g) - np.log(sweeps)  # nu(z* | w)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_likelihood
@@ -40,7 +41,7 @@ def harmonic(
     module = sampler_by_name(sampler)
     state = module.init(corpus, topics, prior, rng)
     by_z, by_psi = np.empty(sweeps), np.empty(sweeps)
-    for i in range(-burn_in, sweeps):
+    for i in counted(range(-burn_in, sweeps), f"harmonic means, T={topics}", "sweep"):
         module.sweep(state, rng)
         if i >= 0:
             by_z[i] = log_likelihood(state)

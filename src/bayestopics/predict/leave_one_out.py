@@ -19,7 +19,7 @@ import numpy as np
 from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
-from bayestopics.base.progress import Progress, counted_sweeps
+from bayestopics.base.progress import Progress, counted, counted_sweeps
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import lanes, sampler_entry
@@ -189,7 +189,7 @@ def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
     sweep_all, others = start(plan, documents, rngs)
     terms = [plan.corpus.terms[plan.corpus.documents == d] for d in documents]
     estimate, logs = {"integrated": _beta_integrated, "drawn": _beta_drawn}[plan.beta], []
-    for sweep in range(1 - plan.burn_in, plan.sweeps + 1):
+    for sweep in counted(range(1 - plan.burn_in, plan.sweeps + 1), f"{len(documents)} documents", "sweep"):
         sweep_all()
         if sweep >= 1 and sweep % plan.thin == 0:
             chains = zip(others, terms, rngs, strict=True)

@@ -74,9 +74,10 @@ class Checkpoint:
             _write(self.path, pack(state))
             if os.getpid() == self._process:
                 _write(self.folder / "seconds.json", json.dumps(self.seconds()).encode())
-        except OSError as error:
+        except (OSError, TypeError, MemoryError) as error:
             if self.folder not in _told:
-                self._say(f"{self.path}: this checkpoint cannot be written ({error.strerror}); the run goes on without")
+                reason = getattr(error, "strerror", None) or error
+                self._say(f"{self.path}: this checkpoint cannot be written ({reason}); the run goes on without")
             _told.add(self.folder)
         self._last = time.monotonic()
 

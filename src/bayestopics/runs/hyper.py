@@ -30,6 +30,8 @@ def task_of(corpus: Corpus, topics: int, *, method: str, sweeps: int | None, see
         raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
     module = sampler_by_name(how["sampler"])
     params = {"topics": topics, "method": method, "sweeps": METHODS[method] if sweeps is None else sweeps, **how}
+    if method != "tempering":
+        params = {name: value for name, value in params.items() if name not in ("search", "chains")}
     code = code_hash(__name__, module.__name__)
     return Task("hyper", OWN, method, params, seed, **describe(corpus), code=code)
 
@@ -41,7 +43,6 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
         several = search_several(corpus, **params, workers=workers)
         answer, tables = several.summary(), tables_of(several)
     else:
-        params = {name: value for name, value in params.items() if name not in ("search", "chains")}
         answer = hyper(corpus, method=method, **params)
         tables = {"path": _path(answer["path"])} if "path" in answer else {}
     said = answer.pop("warnings")

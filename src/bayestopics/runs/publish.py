@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from bayestopics.base.problems import InputError
 from bayestopics.runs.record import read
@@ -169,8 +170,16 @@ def _points(record: Result) -> Iterable[tuple[str, int, float]]:
         key = None if table is None else next((key for key in keys if key in table.columns), None)
         if table is None or key is None:
             continue
-        for column in table.columns.difference([key, "chain"], sort=False):
-            values = table.loc[np.isfinite(table[column].astype(float)), [key, column]]
-            every = max(1, -(-len(values) // POINTS))
-            for row in values.iloc[::every].itertuples(index=False):
-                yield f"{name}/{column}", int(row[0]) + (key in FROM_0), float(row[1])
+        for ending, chain in _chains(table):
+            for column in chain.columns.difference([key, "chain"], sort=False):
+                values = chain.loc[np.isfinite(chain[column].astype(float)), [key, column]]
+                every = max(1, -(-len(values) // POINTS))
+                for row in values.iloc[::every].itertuples(index=False):
+                    yield f"{name}/{column}{ending}", int(row[0]) + (key in FROM_0), float(row[1])
+
+
+def _chains(table: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
+    """The ending of a metric's name, and the rows: a curve of its own for each of several chains."""
+    if "chain" not in table or table["chain"].nunique() < 2:
+        return [("", table)]
+    return [(f", chain {number}", rows) for number, rows in table.groupby("chain", sort=True)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from bayestopics.base.plain import canonical
+from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.problems import InputError
 from bayestopics.runs import KINDS
 from bayestopics.runs.task import OWN, Task
@@ -115,4 +115,5 @@ def class_of(task: Task) -> type[Result]:
 def of_its_kind(result: Result, **changes: Any) -> Result:
     """The same, with changes, as the class that its command returns."""
     content = {one.name: getattr(result, one.name) for one in fields(result)}
+    content["answer"] = without_nan(result.answer)  # as it will be read again
     return class_of(result.task)(**content | changes)

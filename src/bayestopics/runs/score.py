@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bayestopics.base.code import code_hash
@@ -31,8 +33,16 @@ def task_of(corpus: Corpus, topics: int, prior: Prior, *, method: str, sampler: 
         raise InputError(f"nothing to do with {work['sweeps']} sweeps and {work['burn_in']} of burn-in")
     module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
-    params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "method": method, "sampler": sampler}
+    params: dict[str, Any] = {
+        "topics": topics,
+        "alpha": prior.alpha,
+        "eta": prior.eta,
+        "method": method,
+        "sampler": sampler,
+    }
     params |= {name: work[name] for name in ("sweeps", "burn_in", *OPTIONS[method])}
+    if isinstance(params.get("documents"), Sequence | np.ndarray):
+        params["documents"] = [int(document) for document in params["documents"]]
     code = code_hash(__name__, module.__name__)
     return Task("score", OWN, method, params, seed, **describe(corpus), code=code)
 

@@ -20,7 +20,8 @@ OWN = "own"  # the scale of a run that belongs to no study
 
 @dataclass(frozen=True)
 class Task:
-    """What to compute, and with what. Its `identity` is a hash of all of it."""
+    """What to compute, and with what. Its `identity` is a hash of all of it but the name of the corpus: a file that was
+    moved is the same corpus."""
 
     study: str  # or the command, where it belongs to no study
     scale: str
@@ -33,7 +34,8 @@ class Task:
 
     @property
     def identity(self) -> str:
-        return hashlib.sha256(canonical(dataclasses.asdict(self)).encode()).hexdigest()
+        content = {name: value for name, value in dataclasses.asdict(self).items() if name != "corpus"}
+        return hashlib.sha256(canonical(content).encode()).hexdigest()
 
     def generator(self, part: str = "") -> np.random.Generator:
         """The run's random generator, or that of a part of it."""

@@ -23,8 +23,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayestopics import studies
-from bayestopics.base.plotting import html_table
+from bayestopics.base.html_table import html_table
 from bayestopics.corpus.registry import Entry
 from bayestopics.studies.records import MissingRecords, Records
 
@@ -87,7 +86,7 @@ def claim(
 def all_claims() -> list[Claim]:
     """Those of every studies/<study>/claims.py, in the order of their names."""
     found: list[Claim] = []
-    for module in pkgutil.iter_modules(studies.__path__, f"{studies.__name__}."):
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
         if module.ispkg and find_spec(f"{module.name}.claims"):
             found += import_module(f"{module.name}.claims").CLAIMS.values()
     return sorted(found, key=lambda one: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", one.id)])

@@ -29,7 +29,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
     chosen = choices(before, params["topics"])
     for choice, prior in counted(chosen.items(), task.name, "choice"):
         if choice not in made:
-            made[choice] = score(corpus, params["topics"], prior, seed=seed, **{key: params[key] for key in WORK})
+            work = {key: params[key] for key in WORK}
+            part = checkpoint.part(choice)
+            made[choice] = score(corpus, params["topics"], prior, seed=seed, checkpoint=part, **work)
             checkpoint.save(made)
     rows = [
         {"choice": choice, "alpha": chosen[choice].alpha, "eta": chosen[choice].eta}

@@ -24,7 +24,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
     steps = _steps(before[-1].tables["steps"]) if before else []
     shape = (params["shape"][0], params["shape"][1])
     seed = seed_from(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid"))  # of all steps
-    step, chain = one_step(corpus, params["topics"], steps, shape=shape, sweeps=params["sweeps"], seed=seed)
+    work = {"sweeps": params["sweeps"], "seed": seed}
+    step, chain = one_step(corpus, params["topics"], steps, shape=shape, checkpoint=checkpoint, **work)
     steps.append(step)
     table = pd.DataFrame([one.row() for one in steps])
     metrics = {

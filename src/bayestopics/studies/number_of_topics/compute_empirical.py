@@ -10,17 +10,18 @@ from bayestopics.hyper.compute import hyper
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.number_of_topics import compute_pmmh as topics_pmmh
+from bayestopics.studies.number_of_topics import compute_pmmh
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """h by serial tempering with `topics` topics, then one chain over T as `topics_pmmh`. A resumed run estimates h
-    again, to the same bits; that is a small part of it."""
+    """h by serial tempering with `topics` topics, then one chain over T as `compute_pmmh`."""
     params = task.params
     seed = seed_from(task.generator("hyper"))
-    found = hyper(corpus, params["topics"], sweeps=params["sweeps"], seed=seed, chains=1)
+    found = hyper(
+        corpus, params["topics"], sweeps=params["sweeps"], seed=seed, chains=1, checkpoint=checkpoint.part("h")
+    )
     h = {"alpha": found["alpha"], "eta": found["eta"]}
     at_h = dataclasses.replace(task, params={**params, **h})
-    record = topics_pmmh.compute(at_h, corpus, checkpoint)
+    record = compute_pmmh.compute(at_h, corpus, checkpoint)
     doubts = [f"h: {warning}" for warning in found["warnings"]]
     return dataclasses.replace(record, task=task, metrics=record.metrics | h, warnings=record.warnings + doubts)

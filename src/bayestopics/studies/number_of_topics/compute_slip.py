@@ -16,7 +16,7 @@ from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.number_of_topics import compute_pmmh as topics_pmmh
+from bayestopics.studies.number_of_topics import compute_pmmh
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Slipped(TopicPrior):
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """As `topics_pmmh`, under this prior."""
+    """As `compute_pmmh`, under this prior."""
     params = task.params
     prior = Slipped(params["least"], params["most"], log_gamma=math.lgamma(corpus.term_count * params["eta"]))
-    return topics_pmmh.walk(task, corpus, checkpoint, prior, *before)
+    return compute_pmmh.walk(task, corpus, checkpoint, prior, *before)
