@@ -25,7 +25,7 @@ from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.runs import driver, kinds
-from bayestopics.runs.record import same_bits
+from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
 from killing import Killed
 
@@ -42,8 +42,8 @@ CORPUS = Corpus.from_sparse(
 class Way:
     """A function and a short piece of work for it."""
 
-    function: Callable[..., Result]
-    kind: type[Result]
+    function: Callable[..., kinds.CommandResult]
+    kind: type[kinds.CommandResult]
     options: dict[str, Any]
     chains: str = ""  # a variable of its chains, where it has any
     figure: bool = True
@@ -72,7 +72,7 @@ WAYS = {
 }
 
 
-def call(name: str, corpus: Corpus = CORPUS, **changes: Any) -> Result:
+def call(name: str, corpus: Corpus = CORPUS, **changes: Any) -> kinds.CommandResult:
     way = WAYS[name]
     return way.function(corpus, **{"seed": 3, **way.options, **changes})
 
@@ -83,7 +83,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def result(name: str) -> Result:
+def result(name: str) -> kinds.CommandResult:
     return call(name)
 
 
@@ -95,7 +95,7 @@ def test_every_function_is_here() -> None:
 # -- the result ------------------------------------------------------------------------------------------
 
 
-def test_a_frozen_result_of_its_kind(name: str, result: Result) -> None:
+def test_a_frozen_result_of_its_kind(name: str, result: kinds.CommandResult) -> None:
     assert type(result) is WAYS[name].kind
     for field in dataclasses.fields(Result):
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -107,7 +107,7 @@ def test_a_frozen_result_of_its_kind(name: str, result: Result) -> None:
     assert {"finished", "wall_seconds", "cpu_seconds", "peak_memory_mb", "resumed"} <= set(result.volatile)
 
 
-def test_the_summary_is_plain(name: str, result: Result) -> None:
+def test_the_summary_is_plain(name: str, result: kinds.CommandResult) -> None:
     summary = result.summary()
     assert list(summary)[-1] == "warnings"
     assert all(isinstance(warning, str) for warning in summary["warnings"])
@@ -116,10 +116,10 @@ def test_the_summary_is_plain(name: str, result: Result) -> None:
     assert json.loads(json.dumps(summary))  # nothing of numpy's in it
 
 
-def test_saved_and_read_it_is_the_same(name: str, result: Result, tmp_path: Path) -> None:
+def test_saved_and_read_it_is_the_same(name: str, result: kinds.CommandResult, tmp_path: Path) -> None:
     result.save(tmp_path / "record")
     result.save(tmp_path / "record")  # it is there already
-    for back in (WAYS[name].kind.load(tmp_path / "record"), Result.load(str(tmp_path / "record"))):
+    for back in (WAYS[name].kind.load(tmp_path / "record"), kinds.CommandResult.load(str(tmp_path / "record"))):
         assert type(back) is type(result)
         assert same_bits(back, result)
         assert canonical(back.summary()) == canonical(result.summary())
@@ -131,7 +131,7 @@ def test_saved_and_read_it_is_the_same(name: str, result: Result, tmp_path: Path
         other.load(tmp_path / "record")
 
 
-def test_it_is_shown(name: str, result: Result) -> None:
+def test_it_is_shown(name: str, result: kinds.CommandResult) -> None:
     assert str(result) == result.text()
     assert result.text() in repr(result)
     assert not any(line != line.rstrip() for line in result.text().splitlines())
@@ -142,7 +142,7 @@ def test_it_is_shown(name: str, result: Result) -> None:
     assert all(f"warning: {one}" in result.text() for one in result.warnings)
 
 
-def test_it_is_drawn(name: str, result: Result) -> None:
+def test_it_is_drawn(name: str, result: kinds.CommandResult) -> None:
     if not WAYS[name].figure:
         with pytest.raises(InputError, match="there is no figure of"):
             result.plot()
@@ -157,7 +157,7 @@ def test_it_is_drawn(name: str, result: Result) -> None:
     assert plt.get_fignums() == before
 
 
-def test_chains_go_to_arviz(name: str, result: Result) -> None:
+def test_chains_go_to_arviz(name: str, result: kinds.CommandResult) -> None:
     variable = WAYS[name].chains
     if variable:
         data = result.to_arviz()  # type: ignore[attr-defined]
@@ -173,7 +173,7 @@ def test_chains_go_to_arviz(name: str, result: Result) -> None:
 # -- the same bits ---------------------------------------------------------------------------------------
 
 
-def test_the_seed_alone_decides(name: str, result: Result) -> None:
+def test_the_seed_alone_decides(name: str, result: kinds.CommandResult) -> None:
     assert same_bits(call(name), result)
     assert same_bits(call(name, workers=2), result)
     other = call(name, seed=4)
@@ -187,7 +187,7 @@ def test_the_seed_alone_decides(name: str, result: Result) -> None:
 
 
 def test_a_finished_run_is_not_computed_again(
-    name: str, result: Result, tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, result: kinds.CommandResult, tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, calls = tmp_path / "out", []
     run = driver.run
@@ -210,9 +210,9 @@ def test_a_finished_run_is_not_computed_again(
     with pytest.raises(InputError, match=f"--out {out}: has a different finished run; --overwrite replaces it"):
         call(name, out=out, seed=4)
     assert len(calls) == 2
-    assert same_bits(Result.load(out), result)
+    assert same_bits(read(out), result)
     call(name, out=out, seed=4, overwrite=True)
-    assert Result.load(out).task.seed == 4
+    assert read(out).task.seed == 4
 
 
 def test_what_is_no_record_is_left_alone(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_different_run_is_refused_before_anything_is_computed(
         call("fit", out=tmp_path / "out", sweeps=9)
     with pytest.raises(Killed):
         call("fit", out=tmp_path / "out", sweeps=9, overwrite=True)
-    assert Result.load(tmp_path / "out").task.params["sweeps"] == 8  # it stays until the other one is there
+    assert read(tmp_path / "out").task.params["sweeps"] == 8  # it stays until the other one is there
 
 
 def test_a_record_that_cannot_be_written(tmp_path: Path, checkpoints: Path) -> None:
