@@ -5,11 +5,12 @@ from pathlib import Path
 
 from logs import logged
 
-from bayestopics.base.plotting import save
+from bayestopics.base.plotting import save, use_style
 from bayestopics.runs.record import read
 
 params, study = snakemake.params, snakemake.wildcards.study
 with logged(snakemake.log[0]):
+    use_style()
     folder = Path(snakemake.output.folder)
     folder.mkdir(parents=True, exist_ok=True)
     for name, planned in params.figures.items():

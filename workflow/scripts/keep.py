@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from bayestopics.base.files import replacing
+from bayestopics.base.plotting import use_style
 from bayestopics.corpus.registry import Registry
 from bayestopics.runs.record import is_record, read
 from bayestopics.studies import claims
@@ -50,6 +51,7 @@ def keep(kept: Path, add: bool) -> None:
 
 
 if __name__ == "__main__":
+    use_style()
     with replacing(PAPER / "kept") as kept:
         if (PAPER / "kept").exists():
             shutil.copytree(PAPER / "kept", kept)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib
-
-matplotlib.use("Agg")
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axis import Axis
@@ -19,22 +16,26 @@ from bayestopics.base.files import replacing
 # Okabe & Ito (2008), without yellow, which is faint on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-plt.rcParams.update(
-    {
-        "axes.prop_cycle": plt.cycler(color=COLOURS),
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.grid": True,
-        "grid.color": "#e6e6e6",
-        "axes.axisbelow": True,
-        "font.size": 10,
-        "axes.titlesize": 11,
-        "axes.titlelocation": "left",
-        "legend.frameon": False,
-        "figure.dpi": 130,
-        "svg.hashsalt": "bayestopics",
-    }
-)
+STYLE = {
+    "axes.prop_cycle": plt.cycler(color=COLOURS),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "axes.axisbelow": True,
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "figure.dpi": 130,
+    "svg.hashsalt": "bayestopics",
+}
+
+
+def use_style() -> None:
+    """For a program that draws files and nothing else; a user's own session is left as it is."""
+    matplotlib.use("Agg")
+    plt.rcParams.update(STYLE)
 
 
 def label_scale(figure: Figure, scale: str) -> None:

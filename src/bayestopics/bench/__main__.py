@@ -15,7 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from bayestopics.base.files import replacing
-from bayestopics.base.plotting import save
+from bayestopics.base.plotting import save, use_style
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import using_threads
 from bayestopics.base.stopwatch import cpu_model
@@ -35,6 +35,7 @@ QUICK |= {"hdp": ("tiny-hdp",), "hdp_effort": SMALL}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    use_style()
     try:
         options = _parser().parse_args(arguments)
         part = run_memory if options.memory else run_hdp if options.hdp else run

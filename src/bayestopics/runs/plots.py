@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import cycle
 from typing import Any
 
-import matplotlib.pyplot as plt
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -14,7 +14,7 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bayestopics.base.plotting import COLOURS
+from bayestopics.base.plotting import COLOURS, STYLE
 from bayestopics.hyper.best import Ellipse
 
 MARKERS = "osD^v<>p"  # one more than there are colours
@@ -41,7 +41,7 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 def shades(count: int) -> list[Any]:
     """From white to a grey that lines and marks stand out from."""
-    return list(plt.get_cmap("Greys")(np.linspace(0.0, 0.55, count)))
+    return list(matplotlib.colormaps["Greys"](np.linspace(0.0, 0.55, count)))
 
 
 def outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, Any]) -> None:
@@ -60,9 +60,16 @@ def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarra
 # -- figures of results --------------------------------------------------------------------------------
 
 
+def _empty(width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of its own, which pyplot does not know and so does not show a second time."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+@matplotlib.rc_context(STYLE)
 def draw_chains(trace: pd.DataFrame, column: str, burn_in: int, title: str, label: str, by: str = "sweep") -> Figure:
     """One line per chain; the burn-in is shaded."""
-    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axis = _empty(7, 4)
     for number, chain in trace.groupby("chain", sort=True):
         axis.plot(np.arange(1, len(chain) + 1), chain[column], linewidth=0.9, label=f"chain {number}")
     if burn_in:
@@ -72,9 +79,10 @@ def draw_chains(trace: pd.DataFrame, column: str, burn_in: int, title: str, labe
     return figure
 
 
+@matplotlib.rc_context(STYLE)
 def draw_evidence(table: pd.DataFrame, best: int, title: str, label: str) -> Figure:
     """log evidence over T, with two standard errors either side."""
-    figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    figure, axis = _empty(7, 4.2)
     errors = 2 * table["standard_error"].fillna(0.0)
     axis.errorbar(table["topics"], table["log_evidence"], errors, marker="o", markersize=5, capsize=3)
     chosen = table[table["topics"] == best]
@@ -85,20 +93,22 @@ def draw_evidence(table: pd.DataFrame, best: int, title: str, label: str) -> Fig
     return figure
 
 
+@matplotlib.rc_context(STYLE)
 def draw_posterior(posterior: Mapping[int, float], title: str) -> Figure:
     """One bar per number of topics."""
-    figure, axis = plt.subplots(figsize=(7, 3.8), layout="constrained")
+    figure, axis = _empty(7, 3.8)
     axis.bar(list(posterior), list(posterior.values()), width=0.8)
     axis.set(title=title, xlabel="number of topics", ylabel="posterior probability")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
+@matplotlib.rc_context(STYLE)
 def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
     """log M-hat over the grid of the first tempered chain; the best h of every chain and of all, with its Monte Carlo
     ellipse and the region of h."""
     values = surface.pivot(index="eta", columns="alpha", values="log_m")
-    figure, axis = plt.subplots(figsize=(7, 5.4), layout="constrained")
+    figure, axis = _empty(7, 5.4)
     shown = contours(axis, values.columns.to_numpy(), values.index.to_numpy(), values.to_numpy(), values.min().min())
     outline(axis, _ellipse(answer["region"]), "95 % region for h itself", REGION)
     outline(axis, _ellipse(answer["ellipse"]), "95 % Monte Carlo ellipse of the best h", ELLIPSE)
@@ -122,9 +132,10 @@ def _ellipse(content: Mapping[str, Any] | None) -> Ellipse | None:
     return Ellipse(tuple(content["center"]), rows, content["radius_squared"], content["level"])  # type: ignore[arg-type]
 
 
+@matplotlib.rc_context(STYLE)
 def draw_path(path: pd.DataFrame, title: str) -> Figure:
     """alpha and eta over the steps of EM."""
-    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axis = _empty(7, 4)
     for name in H:
         axis.plot(path["step"], path[name], label=name)
     axis.set(title=title, xlabel="step", ylabel="value", yscale="log")
@@ -132,10 +143,11 @@ def draw_path(path: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
+@matplotlib.rc_context(STYLE)
 def draw_documents(documents: pd.DataFrame, title: str) -> Figure:
     """log L(d) per word of every document that was left out, by length."""
     known = documents[documents["tokens"] > 0]
-    figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+    figure, axis = _empty(7, 4)
     axis.scatter(known["tokens"], known["log_likelihood"] / known["tokens"], s=14)
     axis.set(title=title, xlabel="words in the document", ylabel="log L(d) per word (nats)", xscale="log")
     return figure
