@@ -37,7 +37,7 @@ def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.rando
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     made = Copy(tmp_path_factory.mktemp("estimator"))
     made.add_file("evidence/prior_draws.py", FILE)
-    made.add_line("evidence/estimators.py", 'Estimator("harmonic-psi"', LINE)
+    made.add_line("evidence/__init__.py", 'Estimator("harmonic-psi"', LINE)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -16,7 +17,7 @@ from bayestopics.base.files import replacing
 # Okabe & Ito (2008), without yellow, which is faint on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "axes.prop_cycle": plt.cycler(color=COLOURS),
     "axes.spines.top": False,
     "axes.spines.right": False,

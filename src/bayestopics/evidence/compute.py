@@ -21,8 +21,8 @@ from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
+from bayestopics.evidence import ANNEALING, ESTIMATORS, METHODS, PATHS
 from bayestopics.evidence.estimate import combine, not_excluded
-from bayestopics.evidence.estimators import ANNEALING, ESTIMATORS, METHODS, PATHS
 from bayestopics.evidence.walk import FoundTopics, go_over
 from bayestopics.lda.state import Prior, from_assignments
 

@@ -8,7 +8,9 @@ from typing import Any
 import pandas as pd
 
 from bayestopics.base.code import code_hash
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence import ANNEALING, ESTIMATORS, METHODS, PATHS
 from bayestopics.evidence.compute import evidence
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
@@ -21,8 +23,13 @@ BY_NAME = "sparse"  # the sampler of Chib's estimate, the harmonic means and the
 
 def task_of(corpus: Corpus, topics: Sequence[int], prior: Prior, seed: int, **work: Any) -> Task:
     """`work`: method, path, sweeps, passes, repeats."""
+    name = work["path"] if work["method"] == ANNEALING else work["method"]
+    if name not in ESTIMATORS or (name in PATHS) != (work["method"] == ANNEALING):
+        raise InputError(
+            f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {work['method']}, {work['path']}"
+        )
     params = {"topics": list(topics), "alpha": prior.alpha, "eta": prior.eta, **work}
-    code = code_hash(__name__, SAMPLERS[BY_NAME].module)
+    code = code_hash(__name__, ESTIMATORS[name].module, SAMPLERS[BY_NAME].module)
     return Task("evidence", OWN, work["method"], params, seed, **describe(corpus), code=code)
 
 

@@ -67,7 +67,7 @@ class Settings:
 class Run:
     params: Mapping[str, Any]  # what defines it; `kind` names its module, `corpus` the corpus that it needs, if any
     before: tuple[str, ...] = ()  # the runs whose records it builds on
-    samplers: tuple[str, ...] = ()  # modules that are named only when it runs, and that its code hash must hold
+    modules: tuple[str, ...] = ()  # samplers and estimators that are called by their names: its code hash holds them
     threads: int | None = 1  # None is all there are: nothing else may run meanwhile
     step: bool = False  # goes on where the run before it ended
     alone: bool = False  # needs a process of its own at every scale
@@ -117,7 +117,7 @@ class Plan:
     def code(self, name: str) -> str:
         """The code hash of a run."""
         run = self.runs[name]
-        return code_hash(self.module(f"compute_{run.kind}"), *run.samplers)
+        return code_hash(self.module(f"compute_{run.kind}"), *run.modules)
 
     def code_of(self, part: str) -> str:
         """The code hash of a module of the study; nothing if there is none."""

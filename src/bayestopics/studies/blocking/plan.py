@@ -72,7 +72,7 @@ def _chains(settings: Settings) -> dict[str, Run]:
                 "sweeps": here["sweeps"][name],
                 **without(models[name], "samplers"),
             },
-            samplers=(SAMPLERS[sampler].module,),
+            modules=(SAMPLERS[sampler].module,),
         )
         for name in settings.available
         for sampler in models[name]["samplers"]
@@ -84,9 +84,9 @@ def _times(settings: Settings) -> dict[str, Run]:
     """Nothing else runs while seconds are counted."""
     shared, here = settings.shared["timing"], settings.here["timing"]
     sizes = {key: here[key] for key in ("topics", "settling_sweeps", "rounds")}
-    samplers = tuple(SAMPLERS[name].module for name in shared["samplers"])
+    modules = tuple(SAMPLERS[name].module for name in shared["samplers"])
     return {
-        f"{name}-times": Run({"kind": "times", "corpus": name, **shared, **sizes}, samplers=samplers, threads=None)
+        f"{name}-times": Run({"kind": "times", "corpus": name, **shared, **sizes}, modules=modules, threads=None)
         for name in here["corpora"]
         if name in settings.within_reach
     }

@@ -34,7 +34,7 @@ def plan(settings: Settings) -> Plan:
                 "sweeps": here["sweeps"],
                 **models[name],
             },
-            samplers=(SAMPLERS[sampler].module,),
+            modules=(SAMPLERS[sampler].module,),
         )
         for name in settings.available
         for chain in range(here["chains"])

@@ -89,7 +89,7 @@ def plan(settings: Settings) -> Plan:
 
 def _run(params: Mapping[str, Any]) -> Run:
     sampler = SAMPLERS[params.get("sampler", "single-site")].module
-    return Run(params, samplers=(sampler,), step=params["kind"] == "step" and params["number"] > 0)
+    return Run(params, modules=(sampler,), step=params["kind"] == "step" and params["number"] > 0)
 
 
 def _surfaces(entries: list[dict[str, Any]]) -> Named:

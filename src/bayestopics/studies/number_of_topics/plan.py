@@ -89,10 +89,13 @@ def plan(settings: Settings) -> Plan:
 
 def _run(params: Mapping[str, Any]) -> Run:
     named = params.get("sampler", "sparse" if params["kind"] == "evidence" else "single-site")
-    samplers = (SAMPLERS[named].module,) if named in SAMPLERS else ()
+    modules = [SAMPLERS[named].module] if named in SAMPLERS else []
+    if params["kind"] in ("evidence", "ladder"):
+        estimators = params["steps"] if params["kind"] == "ladder" else [params.get("path", params["method"])]
+        modules += [ESTIMATORS[name].module for name in estimators]
     # the yardstick takes longest: its repeats run side by side
     threads = params["repeats"] if "path" in params and ESTIMATORS[params["path"]].walks else 1
-    return Run(params, samplers=samplers, threads=threads)
+    return Run(params, modules=tuple(modules), threads=threads)
 
 
 def _walks(entries: list[dict[str, Any]]) -> Named:
