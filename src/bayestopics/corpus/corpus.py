@@ -21,16 +21,41 @@ MOST_UNNAMED_TERMS = 10_000_000  # memory runs out before anything is said
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents as bags of words. Build one with `from_counts`, `from_sparse`, `from_gensim` or a reader.
+    """Documents as bags of words. Build one with `from_counts`, `from_sparse`, `from_gensim` or `read_corpus`.
 
-    Tokens are sorted by document and, within a document, by term; their order carries no information.
+    Tokens are sorted by document and, within a document, by term; their order carries no information. A corpus does
+    not change after it is built.
+
+    Attributes
+    ----------
+    documents, terms : array of int32, one entry per token
+        The document and the term of each token, both numbered from 0.
+    document_count : int
+        The number of documents, including empty ones.
+    vocabulary : tuple of str
+        The terms.
+    labels : tuple of str, optional
+        One label per document, where known.
+    name : str
+        What messages and records call the corpus.
+
+    Examples
+    --------
+    >>> from bayestopics import Corpus
+    >>> corpus = Corpus.from_sparse([[2, 1, 0], [0, 1, 3]], ["owl", "tree", "whale"])
+    >>> corpus.document_count, corpus.term_count, corpus.token_count
+    (2, 3, 7)
+    >>> corpus.terms.tolist()
+    [0, 0, 1, 1, 2, 2, 2]
+    >>> corpus.counts.toarray().tolist()
+    [[2, 1, 0], [0, 1, 3]]
     """
 
-    documents: np.ndarray  # int32[N]: the document of each token
-    terms: np.ndarray  # int32[N]: the term of each token
+    documents: np.ndarray  # int32[N]
+    terms: np.ndarray  # int32[N]
     document_count: int
     vocabulary: tuple[str, ...]
-    labels: tuple[str, ...] | None = None  # one a document, where known
+    labels: tuple[str, ...] | None = None
     name: str = field(default="corpus", compare=False)
 
     def __post_init__(self) -> None:
@@ -51,7 +76,11 @@ class Corpus:
         labels: Sequence[str] | None = None,
         name: str = "corpus",
     ) -> Corpus:
-        """From (document, term, count) triples in any order; repeated pairs add up, zero counts vanish."""
+        """Build a corpus from (document, term, count) triples in any order; repeated pairs add up, zero counts vanish.
+
+        >>> Corpus.from_counts([0, 1, 0], [1, 0, 1], [1, 3, 1], document_count=2).counts.toarray().tolist()
+        [[0, 2], [3, 0]]
+        """
         documents, terms, counts = (whole_numbers(values, name) for values in (documents, terms, counts))
         if vocabulary is None:
             if term_count is None:
@@ -81,7 +110,13 @@ class Corpus:
         labels: Sequence[str] | None = None,
         name: str = "corpus",
     ) -> Corpus:
-        """From a documents x terms matrix of counts: scipy sparse, scikit-learn's CountVectorizer, or dense."""
+        """Build a corpus from a documents x terms matrix of counts, dense or sparse.
+
+        A sparse one is of scipy, as scikit-learn's CountVectorizer makes it.
+
+        >>> Corpus.from_sparse([[2, 0], [1, 1]]).document_lengths.tolist()
+        [2, 2]
+        """
         try:
             coordinates = sparse.coo_array(matrix)
             documents, terms = coordinates.shape

@@ -24,7 +24,44 @@ KNOWN = "x.ldac, docword.x.txt, x.mtx, x.tsv (each also .gz), x.npz, or a folder
 def read_corpus(
     path: Path | str, *, terms: int | None = None, pruning: Pruning | None = None, encoding: str = "utf-8"
 ) -> Corpus:
-    """A corpus from a file or folder; the name tells the format. `pruning` and `encoding` are for texts."""
+    """Read a corpus from a file or a folder. The name tells the format.
+
+    Parameters
+    ----------
+    path : path or str
+        ``x.ldac`` (LDA-C), ``docword.x.txt`` (UCI bag of words), ``x.mtx`` (Matrix Market), ``x.tsv`` (texts, one
+        document per line), each also with ``.gz``; ``x.npz`` (a scipy sparse matrix, or what `write_corpus` wrote); or
+        a folder of texts, one document per file.
+    terms : int, optional
+        The number of terms, where neither a vocabulary nor the file says it. Without it, the largest id counts.
+    pruning : Pruning, optional
+        Which terms of texts to keep. The other formats are read as they are.
+    encoding : str
+        The encoding of texts.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it cannot be read. The message names the file and, where it can, the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bayestopics import read_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "animals.tsv"
+    ...     _ = path.write_text("The whale dives.\\nThe owl hunts, and the owl sleeps.\\n")
+    ...     corpus = read_corpus(path)
+    >>> corpus.vocabulary
+    ('dives', 'hunts', 'owl', 'sleeps', 'whale')
+    >>> corpus.token_count
+    6
+    """
     path = Path(path)
     pruning = pruning or Pruning()
     if not path.exists():
@@ -44,7 +81,35 @@ def read_corpus(
 
 
 def write_corpus(corpus: Corpus, path: Path | str) -> None:
-    """Write LDA-C, UCI, Matrix Market or .npz by the name of the file; the vocabulary goes beside it."""
+    """Write a corpus to a file. The name tells the format.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    path : path or str
+        ``x.ldac`` (LDA-C), ``docword.x.txt`` or ``docword.x.txt.gz`` (UCI bag of words), ``x.mtx`` (Matrix Market) or
+        ``x.npz``. The first three have no place for the vocabulary, which goes into a file beside them.
+
+    Raises
+    ------
+    InputError
+        If the name tells none of these formats, or is that of a folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bayestopics import Corpus, read_corpus, write_corpus
+    >>> corpus = Corpus.from_sparse([[2, 1, 0], [0, 1, 3]], ["owl", "tree", "whale"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_corpus(corpus, Path(folder) / "animals.ldac")
+    ...     written = sorted(path.name for path in Path(folder).iterdir())
+    ...     same = read_corpus(Path(folder) / "animals.ldac").fingerprint == corpus.fingerprint
+    >>> written
+    ['animals.ldac', 'animals.ldac.vocab']
+    >>> same
+    True
+    """
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder")

@@ -25,12 +25,38 @@ TOKEN = r"[^\W\d_]{3,}"
 
 @dataclass(frozen=True)
 class Pruning:
-    """Which terms stay. The defaults keep every term that is no stop word."""
+    """Which terms of texts to keep. The defaults keep every term that is not a stop word.
 
-    stop_words: str = "english"  # english, none, or a file with a word a line
-    min_documents: int = 1  # a term must occur in at least so many documents
-    max_document_fraction: float = 1.0  # and in at most this share of them
-    min_count: int = 1  # and at least so often in all
+    Parameters
+    ----------
+    stop_words : str
+        ``"english"``, ``"none"``, or the path of a file with one word per line.
+    min_documents : int
+        A term must occur in at least this many documents.
+    max_document_fraction : float
+        It may occur in at most this share of the documents.
+    min_count : int
+        It must occur at least this often in all documents together.
+    token_pattern : str
+        A regular expression that matches a token: by default, three or more letters. Texts are in lower case by then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from bayestopics import Pruning, read_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "animals.tsv"
+    ...     _ = path.write_text("The owl hunts.\\nThe owl sleeps.\\nThe whale sleeps.\\n")
+    ...     corpus = read_corpus(path, pruning=Pruning(min_documents=2))
+    >>> corpus.vocabulary
+    ('owl', 'sleeps')
+    """
+
+    stop_words: str = "english"
+    min_documents: int = 1
+    max_document_fraction: float = 1.0
+    min_count: int = 1
     token_pattern: str = TOKEN
 
     def __post_init__(self) -> None:

@@ -81,7 +81,10 @@ class Made:
 
 
 class Observer(Protocol):
-    """Looks at every kept state; pickled with the checkpoint. Steps of a chain come in turn, chains in any order."""
+    """Looks at every kept state. The steps of a chain come in turn, the chains in any order.
+
+    It is packed with the checkpoint (`base.packing`), and so must be a dataclass.
+    """
 
     def observe(self, chain: int, step: int, topics: int, assignments: np.ndarray) -> None: ...
 

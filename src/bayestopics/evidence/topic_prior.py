@@ -10,10 +10,30 @@ from bayestopics.base.problems import InputError
 
 @dataclass(frozen=True)
 class TopicPrior:
-    """T on low, low + 1, ..., high, or without an upper limit; its density is known up to a constant.
+    """The prior of the number of topics T on a range. Its density is known up to a constant.
 
-    "uniform"; "poisson" with a rate: rate^T / T!, so the Poisson law given the range; "geometric" with a probability p:
-    (1 - p)^T.
+    Parameters
+    ----------
+    low : int
+        The smallest T.
+    high : int, optional
+        The largest T. Without it there is no upper limit, which a uniform prior does not allow.
+    kind : str
+        ``"uniform"``; ``"poisson"``, with density rate^T / T!, which is the Poisson law given the range; or
+        ``"geometric"``, with density (1 - p)^T.
+    parameter : float, optional
+        The rate of ``"poisson"``, or the p of ``"geometric"``.
+
+    Examples
+    --------
+    >>> from bayestopics import TopicPrior
+    >>> 30 in TopicPrior(1, 20)
+    False
+    >>> prior = TopicPrior(kind="poisson", parameter=8.0)
+    >>> prior.log_density(3) < prior.log_density(8)
+    True
+    >>> TopicPrior.parse("geometric:0.5", low=1, high=None)
+    TopicPrior(low=1, high=None, kind='geometric', parameter=0.5)
     """
 
     low: int = 1
@@ -53,6 +73,7 @@ class TopicPrior:
         return self.low <= topics and (self.high is None or topics <= self.high)
 
     def log_density(self, topics: int) -> float:
+        """Up to a constant, for a T in the range."""
         if self.kind == "uniform" or self.parameter is None:
             return 0.0
         if self.kind == "poisson":

@@ -17,7 +17,26 @@ SMALLEST, LARGEST = 1e-50, 1e6
 
 @dataclass(frozen=True)
 class Prior:
-    """Dirichlet parameters: `alpha` of the documents' topics (a number, or one a topic), `eta` of the topics' terms."""
+    """The Dirichlet parameters of LDA.
+
+    Parameters
+    ----------
+    alpha : float or tuple of float
+        The parameter of the topics in a document: one number for all topics, or one number per topic.
+    eta : float
+        The parameter of the terms in a topic.
+
+    Examples
+    --------
+    >>> from bayestopics import Prior
+    >>> Prior()
+    Prior(alpha=0.1, eta=0.01)
+    >>> Prior(alpha=0.5).alpha_vector(topics=3).tolist()
+    [0.5, 0.5, 0.5]
+    >>> Prior(eta=0)
+    Traceback (most recent call last):
+    bayestopics.base.problems.InputError: eta must be positive and finite (1e-50 to 1e+06), not 0
+    """
 
     alpha: float | tuple[float, ...] = 0.1
     eta: float = 0.01
@@ -32,6 +51,7 @@ class Prior:
                 raise InputError(f"{name} must be positive and finite ({SMALLEST:g} to {LARGEST:g}), not {given}")
 
     def alpha_vector(self, topics: int) -> np.ndarray:
+        """alpha as one number per topic."""
         if topics < 1:
             raise InputError(f"the number of topics must be at least 1, not {topics}")
         alpha = np.array(self.alpha, dtype=np.float64)

@@ -22,7 +22,10 @@ from bayestopics.runs.checkpoint import Checkpoint
 
 
 class Observer(Protocol):
-    """Looks at the state after every sweep; adds columns to the trace. It is pickled with the checkpoint."""
+    """Looks at the state after every sweep, and adds columns to the trace.
+
+    It is packed with the checkpoint (`base.packing`), and so must be a dataclass.
+    """
 
     def observe(self, sweep: int, state: State) -> dict[str, float]: ...
 

@@ -80,14 +80,38 @@ def _draws(chains: list[pd.DataFrame], shares: list[str], sweeps: slice) -> dict
 def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> dict[str, Any]:
     """The keyword arguments of `pyLDAvis.prepare`: E[beta | z], E[theta | z] and counts, after a chain's last sweep.
 
-    `corpus` is the one that was fitted: the record knows its fingerprint, and another is refused. Empty documents are
-    left out: they have no weight in the map, and a length of zero is none that pyLDAvis asks for. So row i of
-    `doc_topic_dists` is the i-th document that is not empty. pyLDAvis numbers topics by size, from 1, unless it is told
-    `sort_topics=False`.
+    Parameters
+    ----------
+    record : Result, path or str
+        What `fit` returned, or the folder of its record.
+    corpus : Corpus
+        The corpus that was fitted. The record knows its fingerprint, and another corpus is refused.
+    chain : int
+        The chain whose topics are shown.
 
-        import pyLDAvis  # not among the packages that bayestopics installs
+    Returns
+    -------
+    dict
+        ``topic_term_dists``, ``doc_topic_dists``, ``doc_lengths``, ``vocab`` and ``term_frequency``. Empty documents
+        are left out, because they have no weight in the map and pyLDAvis does not expect a length of zero. So row i of
+        ``doc_topic_dists`` is the i-th document that is not empty.
+
+    Notes
+    -----
+    pyLDAvis is not among the packages that bayestopics installs. It numbers topics by size, from 1, unless it is told
+    ``sort_topics=False``::
+
+        import pyLDAvis
         prepared = pyLDAvis.prepare(**to_pyldavis("fit-20", read_corpus("my.ldac")))
         pyLDAvis.save_html(prepared, "topics.html")
+
+    Examples
+    --------
+    >>> from bayestopics import fit, simulate, to_pyldavis
+    >>> corpus = simulate(documents=30, length=40, terms=20, topics=3, seed=1)
+    >>> arguments = to_pyldavis(fit(corpus, topics=3, sweeps=10, burn_in=10), corpus)
+    >>> arguments["topic_term_dists"].shape, arguments["doc_topic_dists"].shape
+    ((3, 20), (30, 3))
     """
     state = _last_state(_fit_record(record), corpus, chain)
     lengths = corpus.document_lengths

@@ -1,1 +1,1 @@
-"""The studies: one module each, which computes its run records and answers its claims from them."""
+"""The studies: one folder each, with what it computes, shows and claims. `plan` says what is in the folder."""
