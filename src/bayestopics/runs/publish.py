@@ -102,9 +102,10 @@ def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Pat
     there = client.search_runs([experiment], f"tags.`{PARENT}` = '{name}'")
     run = there[0] if there else client.create_run(experiment, run_name=name, tags={PARENT: name})
     for path in shown:
-        if path.is_dir():
-            client.log_artifacts(run.info.run_id, str(path), path.name)
-        else:
+        inside = sorted(path.glob("[!.]*")) if path.is_dir() else []  # not the marks of Snakemake
+        for file in inside:
+            client.log_artifact(run.info.run_id, str(file), path.name)
+        if not path.is_dir():
             client.log_artifact(run.info.run_id, str(path))
     client.set_terminated(run.info.run_id, "FINISHED")
     return str(run.info.run_id)
