@@ -19,7 +19,7 @@ from bayestopics.nonparametric.compute import HdpSettings
 FUNCTIONS = {command.NAME: command.NAME for command in COMMANDS} | {"topics": "topic_posterior"}
 # what the documentation of the functions says that None stands for
 SPELLED_OUT: dict[str, dict[str, Any]] = {
-    "topic_posterior": {"topics": TopicPrior(1, 100)},
+    "topic_posterior": {"topic_prior": TopicPrior(1, 100)},
     "hdp": asdict(HdpSettings()),
 }
 

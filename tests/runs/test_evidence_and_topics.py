@@ -33,7 +33,7 @@ def test_the_record_of_topics(tmp_path: Path) -> None:
     found = result_of("topics", tmp_path / "out")
     record = read(tmp_path / "out")
     range_of = {"low": 1, "high": 6, "kind": "uniform", "parameter": None}
-    params = {key: value for key, value in TOPICS.items() if key not in ("seed", "prior")}
+    params = {key: value for key, value in TOPICS.items() if key not in ("seed", "prior", "topic_prior")}
     check_run(record, "topics", "pmmh", params | {"topics": range_of, "alpha": 0.4, "eta": 0.3})
     assert set(record.tables) == {"trace", "posterior"}
     kept = record.trace[record.trace["step"] >= 20]
@@ -52,7 +52,7 @@ def test_the_record_of_topics(tmp_path: Path) -> None:
 def test_the_record_of_evidence(tmp_path: Path) -> None:
     found = api.evidence(CORPUS, **EVIDENCE, out=tmp_path / "out").summary()
     record = read(tmp_path / "out")
-    params = {key: value for key, value in EVIDENCE.items() if key not in ("seed", "prior")}
+    params = {key: value for key, value in EVIDENCE.items() if key not in ("seed", "prior", "topic_prior")}
     check_run(record, "evidence", "annealing", params | {"alpha": 0.4, "eta": 0.3})
     assert set(record.tables) == {"evidence", "estimates", "timing"}
     for column in ("topics", "log_evidence", "standard_error"):

@@ -34,7 +34,13 @@ CORPUS = simulate_lda(
 ).corpus
 EVIDENCE: dict[str, Any] = {"topics": [1, 2, 4], "method": "annealing", "path": "reference", "sweeps": 10, "passes": 2}
 EVIDENCE |= {"repeats": 2, "seed": 4, "prior": Prior(0.4, 0.3)}
-TOPICS: dict[str, Any] = {"topics": TopicPrior(1, 6), "starts": [1, 4], "inner": 3, "iterations": 60, "burn_in": 20}
+TOPICS: dict[str, Any] = {
+    "topic_prior": TopicPrior(1, 6),
+    "starts": [1, 4],
+    "inner": 3,
+    "iterations": 60,
+    "burn_in": 20,
+}
 TOPICS |= {"sampler": "single-site", "z_start": "uniform", "seed": 4, "prior": Prior(0.4, 0.3)}
 COMMANDS: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
     "evidence": (api.evidence, EVIDENCE),
@@ -116,8 +122,8 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("evidence", {"passes": 1}),
     ("evidence", {"repeats": 1}),
     ("evidence", {"seed": 5}),
-    ("topics", {"topics": TopicPrior(1, 7)}),
-    ("topics", {"topics": TopicPrior(1, 6, "poisson", 2.0)}),
+    ("topics", {"topic_prior": TopicPrior(1, 7)}),
+    ("topics", {"topic_prior": TopicPrior(1, 6, "poisson", 2.0)}),
     ("topics", {"starts": [4, 1]}),
     ("topics", {"prior": Prior(0.4, 0.31)}),
     ("topics", {"prior": Prior(0.41, 0.3)}),
