@@ -221,8 +221,13 @@ def test_every_field_of_a_run_is_tried() -> None:
     assert CHANGED_RUNS.keys() == {field.name for field in dataclasses.fields(Task)}
 
 
-@pytest.mark.parametrize("field", CHANGED_RUNS)
-def test_identity_depends_on_every_field(field: str) -> None:
+def test_a_corpus_by_another_name_is_the_same_corpus() -> None:
+    """It has the same fingerprint: its file was moved, or its path is spelled in another way."""
+    assert dataclasses.replace(RUN, corpus="other").identity == RUN.identity
+
+
+@pytest.mark.parametrize("field", [field for field in CHANGED_RUNS if field != "corpus"])
+def test_identity_depends_on_every_other_field(field: str) -> None:
     other = dataclasses.replace(RUN, **{field: CHANGED_RUNS[field]})
     assert other.identity != RUN.identity
     assert not same_bits(example(), dataclasses.replace(example(), task=other))

@@ -172,7 +172,13 @@ def test_the_code_of_a_run_has_the_sampler_that_is_called_by_name(monkeypatch: p
     result_of("topics", sampler="grouped")
     result_of("evidence", method="pseudo-marginal")
     topics, evidence = "bayestopics.runs.topic_posterior", "bayestopics.runs.evidence"
-    assert seen == [topics, "bayestopics.lda.grouped", evidence, "bayestopics.lda.sparse"]
+    assert seen == [
+        topics,
+        "bayestopics.lda.grouped",
+        evidence,
+        "bayestopics.evidence.pseudo_marginal",
+        "bayestopics.lda.sparse",
+    ]
 
 
 # -- the command, in a process of its own ----------------------------------------------------------
