@@ -75,7 +75,7 @@ def test_a_store_that_is_out_of_reach(path: Path, tmp_path: Path, store: str) ->
     found = run(tmp_path, store, "fit", str(path), *FIT, "--out", str(tmp_path / "out"), "--track")
     assert found.returncode == 2
     assert json.loads(found.stdout)["log_joint"]
-    assert found.stderr.startswith(f"bayestopics: the record was not published to {store}: ")
+    assert found.stderr.startswith(f"bayestopics: not published to {store}: ")
     assert found.stderr.count("\n") == 1
     assert read(tmp_path / "out").task.study == "fit"
     assert list((tmp_path / "here").iterdir()) == []

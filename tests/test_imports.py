@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 WRONG = {
     "lda/single_site.py": ("from bayestopics.runs.task import Task", "Imports point one way"),
     "evidence/chib.py": ("from bayestopics.hyper.grid import Grid", "Imports point one way"),
-    "base/seeds.py": ("from bayestopics.base.stages import Stages", "import each other"),
+    "base/problems.py": ("from bayestopics.base.files import replacing", "import each other"),
     "hyper/grid.py": ("import mlflow", "runs.publish alone"),
     "predict/completion.py": ("import snakemake", "The package does not know the workflow"),
     "studies/blocking/compute_chain.py": ("from bayestopics.studies.blocking import figures", "Figures and claims"),
