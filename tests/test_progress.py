@@ -170,7 +170,7 @@ def test_after_an_error_nothing_is_under_way(path: Path, monkeypatch: pytest.Mon
 
     with monkeypatch.context() as patch:
         patch.setattr("bayestopics.runs.chain.log_joint", fail)
-        patch.setattr("bayestopics.runs.chain.warm", lambda *_: None)
+        patch.setattr("bayestopics.runs.chain.compile_sampler", lambda *_: None)
         assert main(["fit", str(path), *FIT]) == 2
     assert capsys.readouterr() == ("", "bayestopics: disk: Input/output error\n")
     assert progress._under_way == []
