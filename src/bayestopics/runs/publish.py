@@ -29,8 +29,10 @@ from bayestopics.runs.result import Result
 RESULTS = Path("results")  # the store of a command, in the present folder
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
-PARENT = "bayestopics.parent"  # the tag of a parent run is its name, that of a child MLflow's own
-CHILD_OF = "mlflow.parentRunId"
+PARENT = (
+    "bayestopics.parent"  # the tag of a parent run is its name; its children, which MLflow lists beside it, name its id
+)
+CHILD_OF = "bayestopics.child_of"
 POINTS = 200  # of a trace that MLflow gets; the record has all
 BATCH = 1000  # metrics a call, MLflow's limit
 # tables that MLflow draws as curves, and the column that is their step
