@@ -29,9 +29,7 @@ from bayestopics.runs.result import Result
 RESULTS = Path("results")  # the store of a command, in the present folder
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
-PARENT = (
-    "bayestopics.parent"  # the tag of a parent run is its name; its children, which MLflow lists beside it, name its id
-)
+PARENT = "bayestopics.parent"  # the tag of a parent run is its name; a child has the id of its parent
 CHILD_OF = "bayestopics.child_of"
 POINTS = 200  # of a trace that MLflow gets; the record has all
 BATCH = 1000  # metrics a call, MLflow's limit
