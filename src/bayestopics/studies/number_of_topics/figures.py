@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
@@ -19,7 +21,13 @@ from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.plots import looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics.ladders import scatter
-from bayestopics.studies.number_of_topics.tables import YARDSTICK, evidence_of, method_of, running_mean
+from bayestopics.studies.number_of_topics.tables import (
+    YARDSTICK,
+    answers_table,
+    evidence_of,
+    method_of,
+    running_mean,
+)
 
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
@@ -144,6 +152,65 @@ def _draw_methods(axis: Axes, tables: dict[str, pd.DataFrame]) -> None:
         axis.errorbar(
             table.index, table["log_evidence"], table["standard_error"], label=NAMES.get(method, method), **style
         )
+
+
+# -- every method's answer -----------------------------------------------------------------------------
+
+ANSWERS = {  # from the first line to the last
+    YARDSTICK: ("annealed evidence", "best T, and those that its errors leave open"),
+    "pmmh": ("PMMH", "one mark per chain, from different starts"),
+    "pseudo-marginal": ("short Gibbs runs", "the estimate (4.9) of PMMH, on its own"),
+    "score": ("leave-one-out score", "the T that best predicts a left-out document"),
+    "chib": ("Chib's estimate", "one chain for each T"),
+    "harmonic-z": ("harmonic mean, z", "one chain for each T"),
+    "harmonic-psi": ("harmonic mean, psi", "the same chains"),
+}
+STILL_RISING = ">"
+
+
+def draw_answers(records: list[Result], scale: str, titles: dict[str, str], simulated: list[str]) -> Figure:
+    """The number of topics of every corpus by every method; `simulated` are the corpora whose true T is known."""
+    table = answers_table(records)
+    expected = {record.task.corpus: record.task.params["expected_topics"] for record in records}
+    figure, axes = plt.subplots(1, len(titles), figsize=(2.9 + 2.8 * len(titles), 5.2), sharey=True, squeeze=False)
+    for axis, (corpus, title) in zip(axes[0], titles.items(), strict=True):
+        _draw_answers(axis, table[table["corpus"] == corpus])
+        known, number = corpus in simulated, expected[corpus]
+        axis.axvline(number, color="#444444", linestyle="-" if known else ":", linewidth=1.2, zorder=0)
+        told = f"truth: {number}" if known else f"the paper: {number}"
+        axis.annotate(told, (number, len(ANSWERS) - 0.45), (3, 0), textcoords="offset points", fontsize=8.5)
+        axis.set(xlabel="number of topics", xscale="log", xlim=(1.7, 130), ylim=(-0.6, len(ANSWERS)))
+        axis.set_title(fill(title, 26), fontsize=10)
+        axis.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
+        axis.minorticks_off()
+        axis.tick_params(axis="y", length=0)
+    first = axes[0, 0]
+    first.set_yticks(range(len(ANSWERS)), [name for name, _ in reversed(ANSWERS.values())], fontweight="bold")
+    for place, (_, about) in enumerate(reversed(ANSWERS.values())):
+        at: dict[str, Any] = {"xycoords": first.get_yaxis_transform(), "textcoords": "offset points"}
+        first.annotate(about, (0, place), (-7, -8), ha="right", va="top", fontsize=8, color="#555555", **at)
+    mark = {"color": "#666666", "marker": STILL_RISING, "linestyle": "none", "markersize": 6.5}
+    figure.legend(
+        [Line2D([], [], **mark)], ["still rising at the largest T that was tried"], loc="lower center", fontsize=9
+    )
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.045, 1, 1))
+    return figure
+
+
+def _draw_answers(axis: Axes, table: pd.DataFrame) -> None:
+    """A disc for a method's T on a bar for the range that it leaves open."""
+    for place, method in enumerate(reversed(ANSWERS)):
+        found = table[table["method"] == method]
+        colour = {YARDSTICK: COLOURS[0], "pmmh": COLOURS[1]}.get(method, "#666666")
+        for number, row in enumerate(found.itertuples()):
+            height = place - 0.19 * (number - (len(found) - 1) / 2)
+            marker = STILL_RISING if row.at_the_edge else "o"
+            axis.plot((row.low, row.high), (height, height), color=colour, linewidth=3, alpha=0.5)
+            axis.plot(row.topics, height, marker, color=colour, markersize=6.5)
+        if len(found):
+            told = ", ".join(f"{topics:.0f}" for topics in found["topics"])
+            axis.annotate(told, (found["high"].max(), place), (7, -3), textcoords="offset points", fontsize=8.5)
 
 
 # -- the yardstick -------------------------------------------------------------------------------------

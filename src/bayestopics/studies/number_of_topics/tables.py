@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
+from bayestopics.evidence.estimate import not_excluded
 from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics.constants import constants
 from bayestopics.studies.number_of_topics.ladders import one_nat, scatter, spread
@@ -93,6 +94,41 @@ def evidence_table(records: list[Result]) -> pd.DataFrame:
             row["median_difference"] = float((here - yardstick).median())
         rows.append(row | {"warnings": len(record.warnings)})
     return pd.DataFrame(rows)
+
+
+def answers_table(records: list[Result]) -> pd.DataFrame:
+    """One row per corpus and method (for PMMH, per chain): its number of topics, and the range it leaves open.
+
+    - evidence: the T of the largest log m(T), and those that its errors do not exclude; where an error is unknown, as
+      with one chain for each T, there is no range;
+    - PMMH: the median and the central 95 % of the second half of a chain;
+    - leave-one-out score: the T of the largest score; which documents there are is not part of its error: no range.
+    `at_the_edge`: the best T is the largest that was tried, so that a larger one may be better.
+    """
+    rows = [
+        {"corpus": record.task.corpus, "method": method, "start": record.task.params.get("start")} | row
+        for record in records
+        for method, row in [_answer_of(record)]
+    ]
+    return pd.DataFrame(rows)
+
+
+def _answer_of(record: Result) -> tuple[str, dict[str, Any]]:
+    kind = record.task.params["kind"]
+    if kind == "pmmh":
+        late = record.trace["topics"].iloc[len(record.trace) // 2 :]
+        low, middle, high = np.quantile(late, (0.025, 0.5, 0.975), method="inverted_cdf")
+        return kind, {"low": low, "topics": middle, "high": high, "at_the_edge": False}
+    if kind == "score":
+        values = record.tables["scores"].set_index("topics")["log_score"]
+        near = values.index[[values.argmax()]]
+    else:
+        values, errors = evidence_of(record)["log_evidence"], evidence_of(record)["standard_error"]
+        open_ = not_excluded(values.tolist(), errors.tolist(), record.task.params["repeats"])
+        near = values.index[open_] if errors.notna().all() else values.index[[values.argmax()]]
+    best, tried = values.idxmax(), values.index
+    row = {"low": near.min(), "topics": best, "high": near.max(), "at_the_edge": best == tried.max()}
+    return kind if kind == "score" else method_of(record), row
 
 
 def constants_table(records: list[Result]) -> pd.DataFrame:
