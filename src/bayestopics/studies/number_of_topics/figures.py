@@ -189,10 +189,9 @@ def draw_answers(records: list[Result], scale: str, titles: dict[str, str], simu
     for place, (_, about) in enumerate(reversed(ANSWERS.values())):
         at: dict[str, Any] = {"xycoords": first.get_yaxis_transform(), "textcoords": "offset points"}
         first.annotate(about, (0, place), (-7, -8), ha="right", va="top", fontsize=8, color="#555555", **at)
-    mark = {"color": "#666666", "marker": STILL_RISING, "linestyle": "none", "markersize": 6.5}
-    figure.legend(
-        [Line2D([], [], **mark)], ["still rising at the largest T that was tried"], loc="lower center", fontsize=9
-    )
+    rising = Line2D([], [], color="#666666", marker=STILL_RISING, linestyle="none", markersize=6.5)
+    rising.set_label("still rising at the largest T that was tried")
+    figure.legend(handles=[rising], loc="lower center", fontsize=9)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.045, 1, 1))
     return figure

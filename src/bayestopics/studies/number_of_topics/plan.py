@@ -169,7 +169,7 @@ def _answers(runs: Mapping[str, Run], settings: Settings) -> dict[str, Figure]:
     """All methods side by side, on the corpora that have more than the yardstick. Chains from one start share their
     estimates: the one with the largest m is shown."""
     corpora = [run.params["corpus"] for run in runs.values() if run.params.get("method") == "chib"]
-    walks = {}
+    walks: dict[tuple[Any, ...], str] = {}
     for name in chosen(runs, "pmmh", sampler="single-site"):
         key = (runs[name].corpus, runs[name].params["start"])
         walks[key] = max(walks.get(key, name), name, key=lambda one: runs[one].params["inner"])
