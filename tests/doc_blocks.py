@@ -17,7 +17,7 @@ How to write a page (tests/docs/test_doc_blocks.py runs it):
   Each page begins in an empty folder: make the corpus `my.ldac` there, in sight or in a setup.
 - `<!-- with evidence: --sweeps 50 --passes 1 -->` adds these options to every later `bayestopics evidence` of the page,
   so that a page can show a command with its defaults. Its output cannot be shown then.
-- `<!-- not run: why -->` above a block: it is not run. Its commands must begin with a word of NOT_RUN below, `make` must
+- `<!-- not run: why -->` above a block: it is not run. Its commands begin with a word of NOT_RUN below, `make` must
   name a target of the Makefile, and options of `snakemake` must exist. Python that is not run is counted:
   NOT_RUN_PYTHON.
 

@@ -46,7 +46,8 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
 
     machine = json.loads((out / "bench.json").read_text(encoding="utf-8"))
     assert list(machine["left_out"]) == ["gensim"]
-    assert {"cpu", "versions", "peers", "rounds", "warm_up", "memory"} <= machine.keys()
+    assert {"date", "commit", "cpu", "versions", "peers", "rounds", "warm_up", "memory"} <= machine.keys()
+    assert machine["quick"]
     assert [row["program"] for row in machine["memory"]] == ["single-site", "sparse"]
     assert "Left out: gensim" in (out / "bench.md").read_text(encoding="utf-8")
     assert (pd.read_csv(out / "memory.csv")["peak_mb"] > 0).all()
