@@ -99,14 +99,19 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
     found: list[Block] = []
     marks: dict[str, Any] = {}
     options: dict[str, list[str]] = {}
+    directives: list[str] = []  # the fences of those that are open: what is in them is text of the page
     i = 0
     while i < len(lines):
         line = lines[i]
-        if fence := re.match(r"(\s*)(`{3,}|~{3,})\s*(\{?[\w+-]*\}?)", line):
+        if directives and line.strip() == directives[-1]:
+            directives.pop()
+            i += 1
+        elif fence := re.match(r"(\s*)(`{3,}|~{3,})\s*(\{?[\w+-]*\}?)", line):
             end = i + 1
             while end < len(lines) and not re.match(rf"\s*{fence[2]}\s*$", lines[end]):
                 end += 1
-            if fence[3].startswith("{"):  # a directive: what is in it is text of the page
+            if fence[3].startswith("{"):
+                directives.append(fence[2])
                 marks, i = {}, i + 1
                 continue
             body = "\n".join(row.removeprefix(fence[1]) for row in lines[i + 1 : end])
@@ -121,7 +126,7 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
             _comment(comment[1].strip(), Block(page, i + 2, "", "", options=dict(options)), found, marks, options)
             i = end + 1
         else:
-            if line.strip() and not re.match(r"\s*`{3,}\s*$", line):
+            if line.strip():
                 marks = {}
             i += 1
     return found

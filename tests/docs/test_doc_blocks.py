@@ -88,6 +88,12 @@ done
     assert run_text(text, tmp_path).differences == []
 
 
+def test_blocks_in_directives_are_run(tmp_path: Path) -> None:
+    text = "```{include} x.md\n```\n\n````{note}\n```bash\nfalse\n```\n````\n"
+    with pytest.raises(Wrong, match="exit code 1"):
+        run_text(text, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
