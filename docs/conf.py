@@ -40,5 +40,7 @@ html_title = "bayestopics"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_scaled_image_link = True  # a figure that is shown smaller links to the whole one
 html_show_sphinx = False
+html_show_copyright = False
 pygments_style = "friendly"

@@ -11,7 +11,7 @@ from markdown_tables import cell, table
 from bayestopics.cli.main import build_parser
 
 Named = Iterator[tuple[str, argparse.ArgumentParser]]
-COMMON = ("--json", "--out", "--overwrite", "--track", "--seed")  # the first part of the page explains these
+SHARED = ("reading", "texts", "record")  # the first words of groups that many commands have
 
 
 def parts(root: Path) -> dict[str, str]:
@@ -30,13 +30,18 @@ def leaves(parser: argparse.ArgumentParser, name: str = "") -> Named:
 
 
 def _page(parser: argparse.ArgumentParser) -> str:
-    groups = []
+    """Its own options in sight, those that it shares with others behind a click."""
+    own: list[str] = []
+    shared: list[str] = []
     for group in parser._action_groups:
         rows = [row for action in group._group_actions if (row := _row(action))]
+        title = {"positional arguments": "arguments"}.get(str(group.title), str(group.title))
+        where = shared if title.split()[0] in SHARED else own
         if rows:
-            title = {"positional arguments": "arguments"}.get(str(group.title), str(group.title))
-            groups += [f"*{title[0].upper()}{title[1:]}*", table(["option", "meaning", "default"], rows, "options")]
-    return "\n\n".join(groups) + "\n"
+            where += [f"*{title[0].upper()}{title[1:]}*", table(["option", "meaning", "default"], rows, "options")]
+    if shared:
+        own += [":::{dropdown} Options that it shares with other commands\n" + "\n\n".join(shared) + "\n:::"]
+    return "\n\n".join(own) + "\n"
 
 
 def _row(action: argparse.Action) -> list[str] | None:
@@ -44,9 +49,8 @@ def _row(action: argparse.Action) -> list[str] | None:
         return None
     name = action.option_strings[-1] if action.option_strings else ""
     words = name if action.nargs == 0 else f"{name} {_value(action)}".strip()
-    choices = f" One of {', '.join(f'`{choice}`' for choice in action.choices)}." if action.choices else ""
-    help = (action.help or "").strip()
-    return [f"`{words}`", cell(f"{help[:1].upper()}{help[1:]}." + choices), _default(action)]
+    choices = f" (one of {', '.join(f'`{choice}`' for choice in action.choices)})" if action.choices else ""
+    return [f"`{words}`", cell((action.help or "").strip() + choices), _default(action)]
 
 
 def _value(action: argparse.Action) -> str:

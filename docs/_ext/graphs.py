@@ -1,8 +1,9 @@
-"""The rule graph and the import graph, as they are, drawn by matplotlib in layers: nothing else needs to be installed."""
+"""The rule graph and the import graph, as they are, drawn by matplotlib in layers: no other program is needed."""
 
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import re
@@ -115,7 +116,9 @@ def drawn(edges: Edges, row_of: dict[str, int]) -> bytes:
             _edge(axes, [points[one] for one in _way(a, b, row_of)])
         for name in names:
             x, y = points[name]
-            box = FancyBboxPatch((x - WIDTH / 2, y - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.08")
+            box = FancyBboxPatch(
+                (x - WIDTH / 2, y - HEIGHT / 2), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.08"
+            )
             box.set(facecolor="white", edgecolor=COLOURS[0], linewidth=1.4, zorder=3)
             axes.add_patch(box)
             axes.text(x, y, name.replace("_", " "), ha="center", va="center", fontsize=9.5, zorder=4)
@@ -139,7 +142,7 @@ def placed(edges: Edges, row_of: dict[str, int]) -> dict[object, tuple[float, fl
         way = _way(a, b, row_of)
         for point in way[1:-1]:
             rows[point[2]].append(point)  # type: ignore[index]
-        for one, other in zip(way, way[1:], strict=False):
+        for one, other in itertools.pairwise(way):
             near.setdefault(one, []).append(other)
             near.setdefault(other, []).append(one)
     x: dict[object, float] = {}
@@ -193,7 +196,7 @@ def _edge(axes: object, points: list[tuple[float, float]]) -> None:
     (x, y), *between, (last_x, last_y) = points
     points = [(x, y + HEIGHT / 2), *between, (last_x, last_y - HEIGHT / 2 - 0.03)]
     vertices, codes = [points[0]], [Curve.MOVETO]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2
         vertices += [(x0, middle), (x1, middle), (x1, y1)]
         codes += [Curve.CURVE4] * 3

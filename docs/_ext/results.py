@@ -99,17 +99,31 @@ def of_study(plan: Plan, kept: Path) -> str:
             lines[-1] += "cannot be made again until the runs behind them are run again."
         elif figures or tables:
             lines.append("## Figures and tables")
-        lines += [_figure(path, plan) for path in figures] + [_table(path, plan) for path in tables]
+        lines += _figures(figures, plan) + [_table(path, plan) for path in tables]
     return "\n\n".join(lines or ["Nothing of this study is kept at the papers' sizes yet."]) + "\n"
 
 
-def _figure(path: Path, plan: Plan) -> str:
-    planned = plan.figures.get(path.stem)
+def _figures(paths: list[Path], plan: Plan) -> list[str]:
+    """Each with its label; what several have in common is said once, above them."""
+    by_caption: dict[str, list[Path]] = {}
+    for path in paths:
+        by_caption.setdefault(_caption(path, plan), []).append(path)
+    lines = []
+    for caption, alike in by_caption.items():
+        lines += [cell(caption)] if caption else []
+        for path in alike:
+            label = plan.figures[path.stem].label if path.stem in plan.figures else path.stem.replace("-", " ")
+            place = path.as_posix().partition("/results/")[2]
+            options = f":alt: {label}\n:width: 100%"
+            lines.append(f":::{{figure}} /../results/{place}\n{options}\n\n{cell(label)}\n:::")
+    return lines
+
+
+def _caption(path: Path, plan: Plan) -> str:
+    """From the plan; that of a figure of the same kind where this one is not planned any more."""
     alike = [figure for name, figure in plan.figures.items() if name.split("-")[0] == path.stem.split("-")[0]]
-    label = planned.label if planned else path.stem.replace("-", " ")
-    caption = " ".join((planned or alike[0]).caption.split()) if planned or alike else ""
-    place = path.as_posix().partition("/results/")[2]
-    return f":::{{figure}} /../results/{place}\n:alt: {label}\n\n**{cell(label)}.** {cell(caption)}\n:::"
+    planned = plan.figures.get(path.stem) or next(iter(alike), None)
+    return " ".join(planned.caption.split()) if planned else ""
 
 
 def _table(path: Path, plan: Plan) -> str:

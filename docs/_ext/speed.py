@@ -56,7 +56,9 @@ def of_lda(kept: Path, machine: dict) -> str:
     figure = kept / "ns_per_token.png"
     if figure.is_file():
         caption = "Nanoseconds per token by number of topics, with quartiles over rounds."
-        lines.append(f":::{{figure}} /../results/bench/kept/{figure.name}\n:alt: {caption}\n\n{caption}\n:::")
+        lines.append(
+            f":::{{figure}} /../results/bench/kept/{figure.name}\n:alt: {caption}\n:width: 100%\n\n{caption}\n:::"
+        )
     return "\n\n".join(lines) + "\n"
 
 
@@ -73,7 +75,7 @@ def of_hdp(kept: Path) -> str:
     for title, content in hdp_pages.shown(tables).items():
         lines += [f"**{cell(title)}**", _shown(content)]
     caption = "Held-out score over CPU seconds, and nanoseconds per token of a sweep by number of topics."
-    lines.append(f":::{{figure}} /../results/bench/kept/hdp.png\n:alt: {caption}\n\n{caption}\n:::")
+    lines.append(f":::{{figure}} /../results/bench/kept/hdp.png\n:alt: {caption}\n:width: 100%\n\n{caption}\n:::")
     return "\n\n".join(lines) + "\n"
 
 
