@@ -21,6 +21,7 @@ extensions = [
     "generated",
 ]
 exclude_patterns = ["_build", "_generated", "_ext"]
+smartquotes = False  # they would join the two dashes of an option
 default_role = "code"  # of single backticks in docstrings
 
 myst_enable_extensions = ["attrs_inline", "attrs_block", "colon_fence", "deflist"]
@@ -33,6 +34,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say what is needed; the signature has the defaults
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False  # parameters that share a description stay together
 napoleon_preprocess_types = False
 
 html_theme = "furo"

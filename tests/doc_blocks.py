@@ -90,7 +90,10 @@ class Wrong(AssertionError):
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    of_docs = [
+        path for path in (ROOT / "docs").rglob("*.md") if not path.relative_to(ROOT / "docs").parts[0].startswith("_")
+    ]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(of_docs)]
 
 
 def blocks(page: Path, text: str | None = None) -> list[Block]:

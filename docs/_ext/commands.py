@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from markdown_tables import cell, table
@@ -12,6 +12,7 @@ from bayestopics.cli.main import build_parser
 
 Named = Iterator[tuple[str, argparse.ArgumentParser]]
 SHARED = ("reading", "texts", "record")  # the first words of groups that many commands have
+UNNAMED = ("positional arguments", "options")
 
 
 def parts(root: Path) -> dict[str, str]:
@@ -31,17 +32,26 @@ def leaves(parser: argparse.ArgumentParser, name: str = "") -> Named:
 
 def _page(parser: argparse.ArgumentParser) -> str:
     """Its own options in sight, those that it shares with others behind a click."""
-    own: list[str] = []
-    shared: list[str] = []
+    own: dict[str, list[list[str]]] = {"": []}
+    shared: dict[str, list[list[str]]] = {}
     for group in parser._action_groups:
-        rows = [row for action in group._group_actions if (row := _row(action))]
-        title = {"positional arguments": "arguments"}.get(str(group.title), str(group.title))
+        title = str(group.title)
         where = shared if title.split()[0] in SHARED else own
-        if rows:
-            where += [f"*{title[0].upper()}{title[1:]}*", table(["option", "meaning", "default"], rows, "options")]
+        rows = [row for action in group._group_actions if (row := _row(action))]
+        where.setdefault("" if title in UNNAMED else title, []).extend(rows)
+    lines = _tables(own)
     if shared:
-        own += [":::{dropdown} Options that it shares with other commands\n" + "\n\n".join(shared) + "\n:::"]
-    return "\n\n".join(own) + "\n"
+        inside = "\n\n".join(_tables(shared))
+        lines.append(f":::{{dropdown}} Options that it shares with other commands\n{inside}\n:::")
+    return "\n\n".join(lines) + "\n"
+
+
+def _tables(groups: Mapping[str, list[list[str]]]) -> list[str]:
+    lines = []
+    for title, rows in groups.items():
+        lines += [f"*{title[0].upper()}{title[1:]}*"] if title else []
+        lines += [table(["option", "meaning", "default"], rows, "options")] if rows else []
+    return lines
 
 
 def _row(action: argparse.Action) -> list[str] | None:

@@ -17,6 +17,7 @@ from bayestopics.cli.main import COMMANDS
 from doc_blocks import ROOT
 
 pytest.importorskip("sphinx", reason="the packages of the extra `docs` are not installed")
+pytestmark = pytest.mark.xdist_group("docs")  # one process builds, and writes docs/_generated
 DOCS = ROOT / "docs"
 # what a browser fetches by itself; links that a reader follows are none of these
 FETCHED = {
