@@ -30,6 +30,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import math
 import os
 import re
 import shlex
@@ -340,20 +341,21 @@ def _close(first: str, second: str) -> bool:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """In this folder, with a tracking store of its own, on one core."""
+    """In this folder, with a tracking store of its own, on one core, without lines of progress."""
+    from bayestopics.base import progress
     from bayestopics.cli import arguments
 
-    before, place, cores = dict(os.environ), Path.cwd(), arguments.cores
+    before, place, cores, seconds = dict(os.environ), Path.cwd(), arguments.cores, progress.EVERY_SECONDS
     os.environ.pop("MLFLOW_TRACKING_URI", None)
     paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
     os.environ |= {"PATH": os.pathsep.join(paths), "MPLBACKEND": "Agg", "MLFLOW_DISABLE_TELEMETRY": "true"}
-    arguments.cores = lambda: 1
+    arguments.cores, progress.EVERY_SECONDS = lambda: 1, math.inf
     try:
         os.chdir(folder)
         yield
     finally:
         os.chdir(place)
-        arguments.cores = cores
+        arguments.cores, progress.EVERY_SECONDS = cores, seconds
         os.environ.clear()
         os.environ |= before
 

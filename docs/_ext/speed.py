@@ -47,18 +47,21 @@ def of_machine(machine: dict) -> str:
 
 
 def of_lda(kept: Path, machine: dict) -> str:
+    """For each corpus, the ratios and the costs in both phases; a column a number of topics."""
     measured = pd.read_csv(kept / "bench.csv")
     lines = []
-    for phase in PHASES:
-        title = pages.phase_title(phase, machine)
-        lines += [f"**Times as fast as tomotopy**, {title}:", _shown(pages.ratios(measured, phase))]
-        lines += [f"**Nanoseconds per token**, {title}:", _shown(pages.costs(measured, phase))]
-    figure = kept / "ns_per_token.png"
-    if figure.is_file():
-        caption = "Nanoseconds per token by number of topics, with quartiles over rounds."
-        lines.append(
-            f":::{{figure}} /../results/bench/kept/{figure.name}\n:alt: {caption}\n:width: 100%\n\n{caption}\n:::"
-        )
+    for corpus, rows in measured.groupby("corpus", sort=False):
+        lines.append(f"### {corpus}, {rows['tokens'].iloc[0]:,} words")
+        for title, make in (("Times as fast as tomotopy", pages.ratios), ("Nanoseconds per token", pages.costs)):
+            for phase in PHASES:
+                lines.append(f"**{title}**, {pages.phase_title(phase, machine)}:")
+                shown = make(rows, phase)
+                shown.columns = [str(name).removeprefix(f"{corpus} ") for name in shown]
+                lines.append(_shown(shown))
+    caption = "Nanoseconds per token by number of topics, with quartiles over rounds."
+    lines.append(
+        f":::{{figure}} /../results/bench/kept/ns_per_token.png\n:alt: {caption}\n:width: 100%\n\n{caption}\n:::"
+    )
     return "\n\n".join(lines) + "\n"
 
 
