@@ -132,7 +132,7 @@ def _table(path: Path, plan: Plan) -> str:
     caption = " ".join(planned.caption.split()) if planned else ""
     place = path.as_posix().partition("/results/")[2]
     link = f"{{download}}`{path.name} </../results/{place}>`"
-    content = pd.read_csv(path, keep_default_na=False)
+    content = pd.read_csv(path, keep_default_na=False, na_values=[""])
     lines = [f"### {cell(title)}", f"{cell(caption)} ({len(content)} rows; {link})"]
     if len(content) <= LONGEST:
         rows = [[cell(_short(value)) for value in row] for row in content.to_numpy().tolist()]
@@ -142,4 +142,6 @@ def _table(path: Path, plan: Plan) -> str:
 
 
 def _short(value: object) -> str:
-    return f"{value:.5g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return "" if value != value else f"{value:.0f}" if value.is_integer() else f"{value:.5g}"
