@@ -9,7 +9,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep kept test lint bench ui lock
+.PHONY: help setup results report unlock keep kept test lint docs bench keep-bench ui lock
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   all figures, tables and claims, in results/<scale>/'
 	@echo 'make test      lint, types, exactness and statistical tests, and the workflow at scale smoke'
@@ -17,7 +17,9 @@ help:
 	@echo 'make report    results/<scale>/report.html again, from what is there'
 	@echo 'make keep      add the results of scale paper to results/paper/kept, which is in git'
 	@echo 'make kept      all kept figures, tables and claims again, from the kept records alone'
+	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make bench     speed against named peers, as ratios in one run'
+	@echo 'make keep-bench  keep what make bench measured, for the page Speed of the documentation'
 	@echo 'make setup     .venv from envs/lock.txt (the others do this when needed)'
 	@echo 'make lock      envs/lock.txt anew from pyproject.toml'
 
@@ -61,6 +63,19 @@ kept: setup
 bench: setup .venv/peers/ready
 	PYTHONPATH=.venv/peers OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python -m bayestopics.bench
 
+# bench.json is written last: a table that is newer is of another run
+keep-bench:
+	@test -f results/bench/bench.json || { echo 'nothing is measured yet: make bench'; exit 1; }
+	@test -z "$$(find results/bench -maxdepth 1 -name '*.csv' -newer results/bench/bench.json)" || \
+		{ echo 'some tables of results/bench are of a later, partial run: make bench'; exit 1; }
+	rm -rf results/bench/kept && mkdir results/bench/kept
+	cp results/bench/bench.json results/bench/*.csv results/bench/*.png results/bench/kept/
+
+# warnings are errors; nothing is fetched
+docs: setup
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo 'open docs/_build/html/index.html'
+
 # peers stand apart from the locked packages, and bring none of their own dependencies
 .venv/peers/ready: envs/bench.txt .venv/locked
 	rm -rf .venv/peers
@@ -73,6 +88,6 @@ ui: setup
 
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet '.[workflow,test]'
+	.venv-lock/bin/python -m pip install --quiet '.[workflow,test,docs]'
 	.venv-lock/bin/python -m pip freeze --all --exclude bayestopics --exclude pip > envs/lock.txt
 	rm -rf .venv-lock build

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +21,7 @@ from bayestopics.bench.programs import OURS, PROGRAMS
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import SAMPLERS
 
+ROOT = Path(__file__).resolve().parents[1]
 FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "ns_per_token.png", "hdp.png"}
 FILES |= {f"hdp_{part}.csv" for part in ("passes", "sweeps", "curves", "levels", "growth")}
 
@@ -46,7 +50,8 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
 
     machine = json.loads((out / "bench.json").read_text(encoding="utf-8"))
     assert list(machine["left_out"]) == ["gensim"]
-    assert {"cpu", "versions", "peers", "rounds", "warm_up", "memory"} <= machine.keys()
+    assert {"date", "commit", "cpu", "versions", "peers", "rounds", "warm_up", "memory"} <= machine.keys()
+    assert machine["quick"]
     assert [row["program"] for row in machine["memory"]] == ["single-site", "sparse"]
     assert "Left out: gensim" in (out / "bench.md").read_text(encoding="utf-8")
     assert (pd.read_csv(out / "memory.csv")["peak_mb"] > 0).all()
@@ -65,6 +70,28 @@ def test_quick_run_writes_all_files_and_names_what_is_left_out(
     growth = pd.read_csv(out / "hdp_growth.csv")
     assert list(growth["components"]) == [5, 5, 50, 50] * 2
     assert (growth["us_a_document"] > 0).all()
+
+
+def test_what_is_kept_is_of_one_run(tmp_path: Path) -> None:
+    """`make keep-bench` takes all tables of a run, and none of a later one of a part."""
+
+    def keep() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", "keep-bench"], cwd=tmp_path, capture_output=True, text=True)
+
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    bench = tmp_path / "results/bench"
+    bench.mkdir(parents=True)
+    assert "nothing is measured yet" in keep().stdout
+    for age, name in enumerate(("bench.json", "bench.csv", "hdp_levels.csv", "hdp.png", "bench.md")):
+        (bench / name).write_text(name)
+        os.utime(bench / name, (1000 - age, 1000 - age))
+    assert keep().returncode == 0
+    kept = {"bench.json", "bench.csv", "hdp_levels.csv", "hdp.png"}
+    assert {path.name for path in (bench / "kept").iterdir()} == kept
+    os.utime(bench / "hdp_levels.csv", (2000, 2000))
+    done = keep()
+    assert done.returncode != 0
+    assert "later, partial run" in done.stdout
 
 
 def test_every_sampler_is_compared() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -80,6 +81,9 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
     measured = run_memory(options, defaults)
     of_hdp = run_hdp(options, defaults)
     machine = {
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": _commit(),
+        "quick": options.quick,
         "cpu": cpu_model(),
         "versions": versions(),
         "peers": peer_versions(),
@@ -94,8 +98,8 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
         "memory": [] if measured is None else measured.to_dict("records"),
     }
     _write(options.out / "bench.csv", table.to_csv(index=False))
-    _write(options.out / "bench.json", json.dumps(machine, indent=2) + "\n")
     _write(options.out / "bench.md", pages.markdown(table, measured, of_hdp, machine))
+    _write(options.out / "bench.json", json.dumps(machine, indent=2) + "\n")  # last: `make keep-bench` looks at its age
     save(pages.figure(table, machine), options.out / "ns_per_token.png")
     _show(table, machine)
     print(f"\n{options.out}: bench.csv, bench.json, bench.md, ns_per_token.png; {machine['seconds']:.0f} s")
@@ -148,6 +152,20 @@ def _show(table: pd.DataFrame, machine: dict[str, Any]) -> None:
         if REFERENCE in set(table["program"]):
             head = f"times as fast as {REFERENCE} (quartiles over rounds), {title}"
             print(f"\n{head}\n{pages.ratios(table, phase).to_string(index=False)}")
+
+
+def _commit() -> str:
+    """What was measured; `+ changes` where files differ from the commit."""
+    said = [_git("rev-parse", "--short=12", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")]
+    return "unknown" if said[0] is None else said[0] + (" + changes" if said[1] else "")
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(Path(__file__).parent), *words], capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _whole_numbers(text: str) -> list[int]:

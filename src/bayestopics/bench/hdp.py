@@ -47,7 +47,7 @@ NEAR = 0.01  # nats a word: from here on a level is reached
 
 @dataclass(frozen=True)
 class HdpEffort:
-    rounds: int = 10
+    rounds: int = 5
     warm_up: int = 100  # sweeps of tomotopy
     etas: tuple[float, ...] = (0.01, 0.1, 0.5)  # the larger, the fewer topics
     budget: float = 20.0  # CPU seconds a program

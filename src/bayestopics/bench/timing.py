@@ -1,7 +1,7 @@
 """Interleaved rounds: one sweep of every program in turn, so that a slow minute of the machine is everybody's.
 
 Each round gives a ratio of times within the round; medians and quartiles are over rounds, the first left out. The cost
-of `sparse` falls as a chain concentrates, so there are two phases: `early`, sweeps 2-11 from a random start, and
+of `sparse` falls as a chain concentrates, so there are two phases: `early`, sweeps 2-6 from a random start, and
 `warmed`, after a warm-up by `sparse`, from whose state every sampler starts that can take one. Where a sweep moves
 several chains, its time is shared among them.
 """
@@ -37,7 +37,7 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Effort:
-    rounds: int = 10  # timed, after one that is not
+    rounds: int = 5  # timed, after one that is not
     warm_up: int = 100  # sweeps
 
 
