@@ -87,7 +87,7 @@ def verdict(claim: str, *records) -> str:
 def test_v1_the_toy():
     good = ask("V1", toy())
     assert good.verdict == "reproduced", good.ours
-    assert "locally collapsed right in 39 of 39" in good.ours
+    assert "locally collapsed: right in 39 of 39" in good.ours
     assert verdict("V1", toy(mean_field=-1.0)) == "partly"
     assert verdict("V1", toy(locally_collapsed=-1.0)) == "partly"
 
