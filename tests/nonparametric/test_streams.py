@@ -130,7 +130,7 @@ def test_batches_of_one_and_empty_documents(make: Make) -> None:
 
 
 def test_a_batch_of_other_terms_is_refused(make: Make) -> None:
-    with pytest.raises(InputError, match="a batch has 3 terms, the model 30"):
+    with pytest.raises(InputError, match="this batch has 3 terms, but the model has 30"):
         make(np.random.default_rng(7)).partial_fit(np.ones((2, 3), int))
     with pytest.raises(InputError, match="negative counts"):
         make(np.random.default_rng(7)).partial_fit(-np.ones((2, TERMS), int))
