@@ -187,7 +187,7 @@ def synthetic(
 
 
 def perplexity(corpus: str, ends: dict[str, float], *, name: str = "one", seeds: int = 4, slow: float = 1.0):
-    """The log perplexity goes in straight lines from 8 to these ends; split-merge takes `slow` times as long per sweep."""
+    """The log perplexity goes straight from 8 to these ends; a sweep of split-merge takes `slow` times as long."""
     chains, timing = [], []
     for seed in range(seeds):
         for sampler, end in ends.items():
