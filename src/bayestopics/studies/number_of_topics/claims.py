@@ -95,7 +95,7 @@ def _doubts(records: list[Result]) -> str:
     sds = [record.metrics["log_estimate_sd"] for record in records]
     rates = [record.metrics["acceptance_rate"] for record in records]
     scatter, accepted = _span("{:,.0f}", sds), _span("{:.2%}", rates)
-    return f"at the mode the log-estimates scatter by {scatter} nats; {accepted} of the proposals after burn-in were accepted"
+    return f"log-estimates at the mode scatter by {scatter} nats; {accepted} of proposals accepted after burn-in"
 
 
 def _span(form: str, values: list[float]) -> str:
