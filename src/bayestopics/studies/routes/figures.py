@@ -56,10 +56,10 @@ def _legend(records: list[Result]) -> list[Line2D]:
         "chains from different starts disagree": {"color": grey, "linestyle": "--", "linewidth": 2.2},
         "topics with at least 1 % of the tokens": {"color": COLOUR[GIBBS], **hollow},
         "best T is at an end of the range tried": {"color": grey, "marker": "D", "linewidth": 0},
-        "topics that generated the corpus": {"color": "#888888", "linestyle": ":"},
+        "true number of topics": {"color": "#888888", "linestyle": ":"},
     }
     if not any(np.isfinite(record.metrics["true_topics"]) for record in records):
-        del lines["topics that generated the corpus"]
+        del lines["true number of topics"]
     return [Line2D([], [], label=label, **look) for label, look in lines.items()]
 
 

@@ -76,7 +76,7 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
             left.bar(place, shares.loc[sampler], WIDTH, color=LOOK[sampler]["color"], label=LABELS[sampler])
             chains = chains_of(record, sampler)
             _band(right, chains.groupby("sweep")["topics"], sampler)
-        left.axvline(truth, color="#888888", linestyle=":", label="topics that generated the corpus")
+        left.axvline(truth, color="#888888", linestyle=":", label="true number of topics")
         right.axhline(truth, color="#888888", linestyle=":")
         left.set(title=f"{record.task.params['corpus']}: {setting(record)}", xlabel="K", ylabel="posterior probability")
         left.xaxis.set_major_locator(MaxNLocator(integer=True))
