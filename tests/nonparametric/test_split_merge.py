@@ -185,5 +185,5 @@ def test_two_tokens_split_and_merge(choice: str) -> None:
 def test_unknown_variants_and_choices_are_refused() -> None:
     _, state = random_state(np.random.default_rng(7), PRIORS[0])
     for options in ({"variant": "naive"}, {"choice": "topics"}):
-        with pytest.raises(InputError, match="variants are exact and paper, choices uniform and words"):
+        with pytest.raises(InputError, match="variants are exact and paper; choices are uniform and words"):
             split_merge(state, np.random.default_rng(8), **options)
