@@ -146,7 +146,7 @@ def test_impossible_numbers_are_refused() -> None:
         importance_sampling(learner, corpus, 50, rng, 1.5)
     with pytest.raises(InputError, match="no held-out words"):
         left_to_right(learner, np.zeros((2, 4), int), 5, rng)
-    with pytest.raises(InputError, match="from 2 to 5 tables, not 6"):
+    with pytest.raises(InputError, match="tables per document must be from 2 to 5, not 6"):
         TruncatedHDP(4, rng, 10, truncation=5, tables=6)
 
 
