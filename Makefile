@@ -1,7 +1,7 @@
-# Two commands matter: `make results` and `make test`. Each sets up .venv first, when needed.
+# The two main commands are `make results` and `make test`. Each first sets up .venv if needed.
 SCALE ?= quick
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
-# the first of these that is Python 3.11 or newer
+# the first of these commands that is Python 3.11 or newer
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
@@ -11,17 +11,17 @@ export DO_NOT_TRACK := true
 
 .PHONY: help setup results report unlock keep kept test lint docs bench keep-bench ui lock
 help:
-	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   all figures, tables and claims, in results/<scale>/'
-	@echo 'make test      lint, types, exactness and statistical tests, and the workflow at scale smoke'
-	@echo 'make ui        the MLflow UI on results/mlflow.db'
-	@echo 'make report    results/<scale>/report.html again, from what is there'
-	@echo 'make keep      add the results of scale paper to results/paper/kept, which is in git'
-	@echo 'make kept      all kept figures, tables and claims again, from the kept records alone'
-	@echo 'make docs      the documentation, in docs/_build/html'
-	@echo 'make bench     speed against named peers, as ratios in one run'
+	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   make all figures, tables and claims in results/<scale>/'
+	@echo 'make test      run lint, type checks and all tests, including the workflow at scale smoke'
+	@echo 'make ui        open the MLflow UI on results/mlflow.db'
+	@echo 'make report    make results/<scale>/report.html again from the existing results'
+	@echo 'make keep      add new results of scale paper to results/paper/kept, which is in git'
+	@echo 'make kept      make all kept figures, tables and claims again from the kept records alone'
+	@echo 'make docs      build the documentation in docs/_build/html'
+	@echo 'make bench     compare our speed with other programs, as ratios within one run'
 	@echo 'make keep-bench  keep what make bench measured, for the page Speed of the documentation'
-	@echo 'make setup     .venv from envs/lock.txt (the others do this when needed)'
-	@echo 'make lock      envs/lock.txt anew from pyproject.toml'
+	@echo 'make setup     make .venv from envs/lock.txt (the other commands do this when needed)'
+	@echo 'make lock      make envs/lock.txt anew from pyproject.toml'
 
 setup: .venv/ready
 .venv/ready: .venv/locked pyproject.toml
@@ -37,7 +37,7 @@ results: setup unlock
 	$(BIN)/snakemake --cores $(CORES) --config scale=$(SCALE)
 	@$(MAKE) --no-print-directory report SCALE=$(SCALE)
 
-# after a run was killed outright
+# removes the locks that a killed run left behind
 unlock: setup
 	@$(BIN)/python workflow/scripts/unlock.py
 
@@ -76,14 +76,14 @@ docs: setup
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo 'open docs/_build/html/index.html'
 
-# peers stand apart from the locked packages, and bring none of their own dependencies
+# the other programs are installed apart from the locked packages and without their dependencies
 .venv/peers/ready: envs/bench.txt .venv/locked
 	rm -rf .venv/peers
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/peers -r envs/bench.txt
 	@touch $@
 
 ui: setup
-	@echo 'the runs are at http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning&compareRunsMode=CHART'
+	@echo 'The runs are at http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning&compareRunsMode=CHART'
 	$(BIN)/mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///results/mlflow.db}"
 
 lock:

@@ -1,11 +1,11 @@
-# bayestopics: every figure, table and claim of the project.
+# bayestopics: makes every figure, table and claim of the project.
 #
-#   snakemake --cores 8                          everything, at the scale of config/config.yaml
-#   snakemake --cores 8 --config scale=paper     the papers' own sizes
+#   snakemake --cores 8                          everything, at the scale set in config/config.yaml
+#   snakemake --cores 8 --config scale=paper     the same at the papers' own sizes
 #   snakemake --cores 8 first_look               one study
 #
-# Rules are in workflow/rules; settings are in config/. A study is a folder of src/bayestopics/studies, with a plan of its
-# runs, figures and tables, and a settings file in config/studies.
+# The rules are in workflow/rules and the settings in config/. A study is a folder in src/bayestopics/studies, with a plan
+# of its runs, figures and tables, plus a settings file in config/studies.
 from snakemake.utils import min_version, validate
 
 min_version("9.0")
@@ -36,7 +36,7 @@ onstart:
 
 onsuccess:
     say_what_is_left_out()
-    print(f"results are in {RESULTS}; claims in {RESULTS}/claims.md", file=sys.stderr)
+    print(f"The results are in {RESULTS}; the claims are in {RESULTS}/claims.md.", file=sys.stderr)
 
 
 onerror:

@@ -1,4 +1,4 @@
-"""The bench: what it writes, what it leaves out, how it computes ratios. Nothing here depends on the speed."""
+"""The bench: what it writes, what it leaves out and how it computes ratios. No test depends on the speed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_sampler_is_compared() -> None:
 
 
 def test_chains_side_by_side_share_the_time_of_a_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a clock by which every sweep takes eight seconds: 1 s for each of eight chains."""
+    """By this clock every sweep takes eight seconds, which is 1 s for each of eight chains."""
     ticks = itertools.count()
     monkeypatch.setattr(timing.time, "perf_counter", lambda: 8.0 * next(ticks))
     programs = [PROGRAMS["single-site"], PROGRAMS["side-by-side"]]
@@ -125,7 +125,7 @@ def test_ratios_are_taken_within_rounds_and_leave_out_the_first() -> None:
 
 
 def test_an_equal_level_is_the_best_that_both_reach() -> None:
-    """Ours gets to -6, the peer only to -7: what counts is -7.01, halfway between two checks in the log of seconds."""
+    """Ours reaches -6, the other only -7. So the level is -7.01, halfway between two checks in the log of seconds."""
     ours = pd.DataFrame({"program": "gibbs", "seconds": [1.0, 4.0, 16.0], "per_word": [-8.01, -6.01, -6.0]})
     peer = pd.DataFrame({"program": "tomotopy", "seconds": [1.0, 10.0], "per_word": [-8.0, -7.0]})
     (row,) = hdp.levels(pd.concat([ours, peer]).assign(corpus="c")).to_dict("records")
@@ -135,7 +135,7 @@ def test_an_equal_level_is_the_best_that_both_reach() -> None:
 
 
 def test_topics_of_tomotopy_go_to_tokens_of_the_same_term_and_document() -> None:
-    """Its vocabulary and the words of its documents are in an order of their own, and empty documents are not there."""
+    """tomotopy has its own order of the vocabulary and of the words in a document, and it has no empty documents."""
     corpus = Corpus.from_sparse(np.array([[2, 0, 1], [0, 0, 0], [0, 1, 1]]), ["a", "b", "c"])
     documents = [([1, 0, 1], [5, 3, 6]), ([2, 0], [7, 9])]  # c a c .. in terms of its vocabulary
     model = SimpleNamespace(

@@ -38,7 +38,7 @@ def test_the_bound_never_falls_and_stays_below_the_evidence(eta: float, concentr
 
 
 def test_the_bound_is_tight_where_one_component_is_certain() -> None:
-    """With a concentration near 0 nothing is lost by the factors of q: the bound comes within 1e-3 of the evidence."""
+    """With a concentration near 0, the factorised q loses nothing: the bound is within 1e-3 of the evidence."""
     learner = TruncatedDPMixture(3, np.random.default_rng(0), 5, 2.0, 1e-4, truncation=3)
     best = learner.fit(CORPUS, 500, tolerance=1e-12)[-1]
     assert 0 < evidence(2.0, 1e-4) - best < 1e-3
@@ -105,7 +105,7 @@ def test_a_whole_corpus_at_full_rate_is_the_batch_update() -> None:
 
 
 def test_rates_are_those_of_the_paper() -> None:
-    """Sizes move from n to n: what is left of the start tells the product of 1 - rho_t."""
+    """The sizes start at 0 and approach n; what is missing is the product of 1 - rho_t."""
     learner = TruncatedDPMixture(3, np.random.default_rng(4), 1000, truncation=4)
     learner.components.sizes[:] = 0.0
     learner.partial_fit(DOCUMENTS)
@@ -124,7 +124,7 @@ def test_digamma() -> None:
 
 
 def test_a_stream_recovers_separate_components() -> None:
-    """Four components without a common word: the held-out words of a document are as likely as its component says."""
+    """Four components share no word, so held-out words are as probable as under the document's component."""
     rng = np.random.default_rng(5)
     theta = np.kron(np.eye(4), np.full(10, 0.1))
     counts = np.array([rng.multinomial(50, theta[k]) for k in rng.integers(4, size=500)])

@@ -61,7 +61,7 @@ def test_a_batch_has_the_law_of_the_enumeration() -> None:
     assert len(law) == 37
     drawn = draws(components, DOCUMENTS[:3], 10, 10_000)
     assert oracle.p_value(drawn, law) > oracle.FALSE_ALARM
-    # controls: a law in which documents are drawn apart, and one in which new components keep their place on the stick
+    # controls: documents drawn independently, and new components that keep their place on the stick
     apart = [oracle.normalised(oracle.dp_law(q, document[None])) for document in DOCUMENTS[:3]]
     factorised = {z: np.prod([law[(min(k, 2),)] for law, k in zip(apart, z, strict=True)]) for z in law}
     total = sum(factorised.values())
@@ -70,7 +70,7 @@ def test_a_batch_has_the_law_of_the_enumeration() -> None:
 
 
 def labelled_law(q: oracle.Q) -> dict:
-    """As if the j-th new component were the j-th of the prior's sticks."""
+    """A wrong distribution, in which the j-th new component is the j-th of the prior's sticks."""
     law = oracle.dp_law(q, DOCUMENTS[:3])
     for z in law:
         new = np.bincount(z, minlength=2)[2:]
@@ -82,7 +82,7 @@ def labelled_law(q: oracle.Q) -> dict:
 
 @pytest.mark.parametrize("room", [1, 16])
 def test_from_nothing_it_is_the_posterior_of_the_dp_mixture(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over the 15 set partitions of four documents; with little room arrays grow in the middle of a sweep."""
+    """All 15 set partitions of four documents; with little room, the arrays grow in the middle of a sweep."""
     monkeypatch.setattr(dp_truncation_free, "ROOM", room)
     law = oracle.normalised(oracle.dp_law(oracle.prior_only(3, ETA, A), DOCUMENTS))
     drawn = draws(Components(3, ETA), DOCUMENTS, 10, 5_000)
@@ -165,7 +165,7 @@ def test_the_dead_are_buried_at_intervals(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture(scope="module")
 def simulated() -> tuple[Corpus, Corpus, np.ndarray, float]:
-    """700 documents of well separated components: 500 to learn, 200 held out, and what the truth says of the latter."""
+    """700 documents of well separated components: 500 to learn from, 200 held out, and the true score of the latter."""
     made = simulate_dp_mixture(700, 60, 50, 1.5, 0.2, np.random.default_rng(4))
     labels, beta = made.truth["components"], made.truth["beta"]
     counts = made.corpus.counts
@@ -209,7 +209,7 @@ def test_the_batch_algorithm_recovers_the_components(simulated) -> None:
 
 
 def test_documents_without_structure_are_one_component() -> None:
-    """A control for births: 300 documents of one component stay together, but for a few strays."""
+    """A control for births: 300 documents of one component stay together, except for a few."""
     rng = np.random.default_rng(7)
     counts = rng.multinomial(60, np.full(50, 1 / 50), size=300)
     learner = TruncationFreeDPMixture(50, rng, 300)

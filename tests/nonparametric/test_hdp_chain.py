@@ -79,7 +79,7 @@ EXTREME = [HdpPrior(1.0, 1.0, 0.1), HdpPrior(1e-3, 1e-3, 1e-50), HdpPrior(1e6, 1
 @both
 @pytest.mark.parametrize("prior", EXTREME, ids=str)
 def test_counts_equal_a_recount_after_every_sweep(module: ModuleType, prior: HdpPrior) -> None:
-    """From one topic to nearly one a token (gamma = 1e6), so that labels run out in the midst of a sweep."""
+    """From one topic to nearly one per token (gamma = 1e6), so that labels run out in the middle of a sweep."""
     rng = np.random.default_rng(3)
     state = random_start(moderate(), prior, 3, rng)
     for _ in range(15):
@@ -206,7 +206,7 @@ def test_impossible_chains_are_refused() -> None:
         run(moderate(), sweeps=0, rng=np.random.default_rng(14))
 
 
-# Tells that something changed, not that it is wrong: (sha256 of the assignments, log joint) after eight sweeps.
+# Shows that something changed, not that it is wrong: (sha256 of the assignments, log joint) after eight sweeps.
 FINGERPRINTS = {
     ("plain", "exact", "uniform"): ("91c0dd91e1de73ed", -847.603840641),
     ("blocked", "exact", "words"): ("5b4788f0b22c6966", -679.93087363),

@@ -61,7 +61,7 @@ def draw_terms(z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def statistics(z: np.ndarray, beta: np.ndarray, terms: np.ndarray) -> list[float]:
-    """STATISTICS: none depends on labels, nor on the order of the tokens. z has topics 0 .. K - 1."""
+    """The STATISTICS depend neither on labels nor on the order of the tokens. z has topics 0 .. K - 1."""
     topics = len(beta) - 1
     by_document = np.bincount(DOCUMENTS * topics + z, minlength=len(LENGTHS) * topics)
     by_term = np.bincount(z * TERMS + terms, minlength=TERMS * topics)

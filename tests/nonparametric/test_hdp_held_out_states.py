@@ -55,7 +55,7 @@ def test_two_words_are_unbiased(words: tuple[int, int]) -> None:
     estimates = np.exp(found.log_estimates[0])
     error = estimates.std(ddof=1) / np.sqrt(len(estimates))
     assert abs(estimates.mean() - two_words(STATE, *words, ALIKE)) < 4 * error + 1e-4
-    if words[0] == words[1]:  # a test that would see all new topics taken for one
+    if words[0] == words[1]:  # this would detect it if all new topics were taken for one
         assert abs(estimates.mean() - two_words(STATE, *words, 1.0)) > 4 * error
 
 

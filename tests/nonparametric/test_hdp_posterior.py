@@ -24,7 +24,7 @@ ITERATIONS, MOVES, CONTROLS = 8_000, 6_000, 5_000  # of samplers, with split-mer
 # a word three times in a document, one twice, words in common, an empty document; and a corpus of one block
 FIVE, SEVEN, BLOCK = ([[0, 0, 1], [1, 2], []], 3), ([[0, 0, 0, 1], [0, 1, 1]], 2), ([[0, 0, 0, 0, 0, 0]], 2)
 PRIORS = [HdpPrior(1.0, 1.0, 0.3), HdpPrior(0.4, 2.5, 0.2), HdpPrior(3.0, 0.5, 1.0)]
-# gamma of the last: blocks with more than a few topics of their own hardly move, and batch means would not see it
+# gamma of the last case is small, because blocks with many topics of their own hardly move, which batch means miss
 PRIORS += [HdpPrior(0.5, 30.0, 0.5), HdpPrior(1.0, 2.0, 1.0)]
 CASES = list(zip([FIVE, FIVE, FIVE, SEVEN, BLOCK], PRIORS, strict=True))
 NAMES = [f"{sum(map(len, documents))} tokens, {prior}" for (documents, _), prior in CASES]
@@ -88,7 +88,7 @@ def moves_after_sweeps(choice: str) -> Step:
 
 
 def test_densities_of_all_corpora_sum_to_one() -> None:
-    """Over all words of three tokens in two documents: every constant of the oracle is there."""
+    """Summed over all words of three tokens in two documents, so that every constant of the oracle is checked."""
     prior, total = HdpPrior(0.7, 1.4, 0.3), 0.0
     for first in np.ndindex(2, 2, 2):
         corpus = oracle.tiny_corpus([sorted(first[:2]), [first[2]]], 2)
@@ -156,7 +156,7 @@ FAULTS = {
 def test_a_ratio_without_one_of_its_factors_is_refused(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     right = split_merge.split_log_ratio
     monkeypatch.setattr(split_merge, "split_log_ratio", lambda *path: right(*path) + FAULTS[fault](*path))
-    iterations = CONTROLS * (4 if fault == "proportion" else 1)  # the one that is hardest to see
+    iterations = CONTROLS * (4 if fault == "proportion" else 1)  # this fault is the hardest to detect
     with pytest.raises(AssertionError, match="largest"):
         check_stationary(*CASES[3], moves_only("uniform"), 6, iterations)
 

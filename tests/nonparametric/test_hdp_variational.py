@@ -51,7 +51,7 @@ def test_the_bound_never_falls_on_a_corpus() -> None:
 
 
 def test_a_bound_without_its_divergences_is_caught() -> None:
-    """With one topic certain and much prior weight on it the bound is tight: without a divergence it is too high."""
+    """With one certain topic and much prior weight on it, the bound is tight; without a divergence it is too high."""
     learner = TruncatedHDP(3, np.random.default_rng(3), 2, 0.1, 0.02, 0.02, truncation=3, tables=2)
     best = learner.fit(CORPUS, 100)[-1]
     exact = evidence(0.1, 0.02, 0.02)
@@ -59,7 +59,7 @@ def test_a_bound_without_its_divergences_is_caught() -> None:
 
 
 def test_the_bound_is_tight_where_one_topic_is_certain() -> None:
-    """With concentrations near 0 nothing is lost by the factors of q: the bound comes within 1e-3 of the evidence."""
+    """With concentrations near 0, the factorised q loses nothing: the bound is within 1e-3 of the evidence."""
     learner = TruncatedHDP(3, np.random.default_rng(4), 2, 2.0, 1e-4, 1e-4, truncation=3, tables=2)
     best = learner.fit(CORPUS, 300, tolerance=1e-12)[-1]
     assert 0 < evidence(2.0, 1e-4, 1e-4) - best < 1e-3
@@ -69,7 +69,7 @@ def test_the_bound_is_tight_where_one_topic_is_certain() -> None:
 
 
 def learner_of(concentration: float = 1.0) -> TruncationFreeHDP:
-    """Two topics, and a third part of the weight unseen."""
+    """Two topics, with a third of the weight unseen."""
     learner = TruncationFreeHDP(4, np.random.default_rng(0), eta=0.1, gamma=1.0, concentration=concentration)
     learner.components = Components(4, 0.1, 2)
     learner.components.stored[:] = [[9.0, 0.2], [0.5, 7.0], [0.0, 3.0], [1.0, 1.0]]
@@ -99,7 +99,7 @@ def held_out_corpus() -> Corpus:
 
 @pytest.mark.parametrize("method", ["left-to-right", "prior mixed in", "the paper's, large concentration"])
 def test_held_out_is_unbiased(method: str) -> None:
-    """Of each document, Student's t: false-alarm rate 1e-6. The paper's has a variance only if b pi > counts."""
+    """Student's t for each document, false-alarm rate 1e-6. The paper's has a finite variance only if b pi > counts."""
     learner, rng = learner_of(100.0 if "paper" in method else 1.0), np.random.default_rng(4)
     if method == "left-to-right":
         estimate = left_to_right(learner, held_out_corpus(), 20_000, rng)
@@ -128,7 +128,7 @@ def test_weights_are_bounded_only_with_the_prior_mixed_in() -> None:
 
 
 def test_errors_are_stated_honestly() -> None:
-    """Over 200 repeats with 30 particles, the estimates scatter as the standard error says: to a factor of 1.5."""
+    """Over 200 repeats with 30 particles, the estimates scatter as the standard error says, within a factor of 1.5."""
     learner, rng, corpus = learner_of(), np.random.default_rng(6), held_out_corpus()
     estimates = [left_to_right(learner, corpus, 30, rng) for _ in range(200)]
     scatter = np.std([estimate.per_word for estimate in estimates])
@@ -146,7 +146,7 @@ def test_impossible_numbers_are_refused() -> None:
         importance_sampling(learner, corpus, 50, rng, 1.5)
     with pytest.raises(InputError, match="no held-out words"):
         left_to_right(learner, np.zeros((2, 4), int), 5, rng)
-    with pytest.raises(InputError, match="from 2 to 5 tables, not 6"):
+    with pytest.raises(InputError, match="tables per document must be from 2 to 5, not 6"):
         TruncatedHDP(4, rng, 10, truncation=5, tables=6)
 
 
@@ -197,7 +197,7 @@ def test_a_stream_recovers_the_large_topics_of_an_hdp(blocks: bool) -> None:
 
 
 def test_blocks_move_in_the_first_pass_only() -> None:
-    """From the second pass on a learner does what one without block moves does; without `documents` there is no end."""
+    """From the second pass on, a learner makes no block moves; without `documents` it never stops making them."""
     counts = simulate_bars(30, 20, 4, rng=np.random.default_rng(17)).corpus.counts
     for documents, same in ((30, True), (None, False)):
         blocks = TruncationFreeHDP(16, np.random.default_rng(18), documents, block_moves=True)

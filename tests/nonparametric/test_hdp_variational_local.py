@@ -74,7 +74,7 @@ def test_topics_and_tables_have_the_law_of_the_enumeration(tokens: tuple, blocks
 @pytest.mark.parametrize("room", [1, 16])
 @pytest.mark.parametrize("blocks", [False, True], ids=["tokens", "blocks"])
 def test_from_nothing_it_is_the_posterior_of_the_hdp(blocks: bool, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Over the 52 set partitions of five tokens; with little room arrays grow in the middle of a document."""
+    """All 52 set partitions of five tokens; with little room, the arrays grow in the middle of a document."""
     monkeypatch.setattr(hdp_truncation_free, "ROOM", room)
     law = oracle.hdp_law(oracle.prior_only(3, ETA, GAMMA), *TWO_DOCUMENTS, CONCENTRATION)
     assert len(law) == 52
@@ -105,7 +105,7 @@ OLD, SLOTS, TERMS = 5, 8, 4
 
 
 def measured(choose: Callable[[float], int], low: float, high: float, ends: tuple[int, int]) -> np.ndarray:
-    """How much of [low, high) each topic has; `ends` are those at both ends. By halving, to 1e-14 an end."""
+    """How much of [low, high) each topic has; `ends` are the topics at both ends. By halving, to 1e-14 per end."""
     if high - low < 1e-14 or (ends[0] == ends[1] and high - low < 1e-3):
         return (high - low) * np.eye(SLOTS)[ends[0]]
     middle = choose((low + high) / 2)
@@ -154,7 +154,7 @@ def test_a_token_has_the_conditional_of_all_topics_weighed_one_by_one(before: st
 
 
 def test_lists_of_topics_are_those_of_the_array() -> None:
-    """After births, fading to nothing, deaths and a reading from a file."""
+    """The lists stay right after births, fading to 0, deaths and reading from a file."""
     rng = np.random.default_rng(6)
     learner = TruncationFreeHDP(30, rng, 100, gamma=5.0)
     counts = rng.multinomial(20, rng.dirichlet(np.full(30, 0.1), 100))

@@ -80,7 +80,7 @@ def test_a_split_and_its_reverse_merge_multiply_to_one(
 def test_a_merge_has_the_ratio_of_the_split_that_undoes_it(
     prior: HdpPrior, choice: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A merge has code of its own: its ratio is told from the counts first, and from the allocation at the end."""
+    """A merge has its own code: its ratio is first bounded from the counts, and then found from the allocation."""
     rng, seen, kept = np.random.default_rng(9), 0, []
     original = module.place
     monkeypatch.setattr(module, "place", lambda *path: kept.append(original(*path)) or kept[-1])
@@ -101,7 +101,7 @@ def test_a_merge_has_the_ratio_of_the_split_that_undoes_it(
 
 
 def test_all_allocations_together_have_probability_one() -> None:
-    """Over all orders of four tokens, and all ways to place them, of a topic beside another one."""
+    """All orders of four tokens of a topic and all ways to place them, with another topic present."""
     corpus, prior = oracle.tiny_corpus([[0, 0, 1], [1, 2]], 3), PRIORS[0]
     state = from_assignments(corpus, prior, np.array([0, 0, 1, 0, 0]), np.array([0.3, 0.5, 0.2]))
     total = 0.0
@@ -114,7 +114,7 @@ def test_all_allocations_together_have_probability_one() -> None:
 
 
 def test_drawn_allocations_have_the_probability_that_they_tell() -> None:
-    """And the expected tables are those of half the weight."""
+    """The expected tables are those with half the weight."""
     rng = np.random.default_rng(3)
     _, state = random_state(rng, PRIORS[0], tokens=40)
     topic = int(np.argmax(state.topic_total))
@@ -150,7 +150,7 @@ def test_counts_equal_a_recount_after_every_move(variant: str, choice: str) -> N
 
 
 def check_consistent(corpus: Corpus, state: HdpState) -> None:
-    """Counts are a recount, free labels have no weight, weights sum to the concentration."""
+    """The counts equal a recount, free labels have no weight, and the weights sum to the concentration."""
     labels = np.arange(state.labels)
     topic = state.assignments[:, None] == labels
     for kept, row in ((state.document_topic, corpus.documents), (state.term_topic, corpus.terms)):
@@ -185,5 +185,5 @@ def test_two_tokens_split_and_merge(choice: str) -> None:
 def test_unknown_variants_and_choices_are_refused() -> None:
     _, state = random_state(np.random.default_rng(7), PRIORS[0])
     for options in ({"variant": "naive"}, {"choice": "topics"}):
-        with pytest.raises(InputError, match="variants are exact and paper, choices uniform and words"):
+        with pytest.raises(InputError, match="variants are exact and paper; choices are uniform and words"):
             split_merge(state, np.random.default_rng(8), **options)

@@ -88,9 +88,9 @@ def test_a_state_of_another_learner_is_refused(make: Make, tmp_path: Path) -> No
 
 
 def test_memory_is_flat_in_a_stream(make: Make) -> None:
-    """The peak of the second half of a stream is not above that of the first by more than a few arrays of components.
+    """In the second half of a stream, the peak memory rises by no more than a few arrays of components.
 
-    Four components and 20 words a document: no component is born late.
+    There are four components and 20 words per document, so that no component is born late.
     """
     learner = make(np.random.default_rng(4))
     source = batches(200)
@@ -130,7 +130,7 @@ def test_batches_of_one_and_empty_documents(make: Make) -> None:
 
 
 def test_a_batch_of_other_terms_is_refused(make: Make) -> None:
-    with pytest.raises(InputError, match="a batch has 3 terms, the model 30"):
+    with pytest.raises(InputError, match="this batch has 3 terms, but the model has 30"):
         make(np.random.default_rng(7)).partial_fit(np.ones((2, 3), int))
     with pytest.raises(InputError, match="negative counts"):
         make(np.random.default_rng(7)).partial_fit(-np.ones((2, TERMS), int))
@@ -165,7 +165,7 @@ def test_history_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_scores_are_recorded_with_the_same_bits_and_change_nothing(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taken after every second batch. Stopped and resumed, also when the scores are thinned; or not taken at all."""
+    """Scores after every second batch, in a learner stopped and resumed, also when scores are thinned; or no scores."""
     monkeypatch.setattr(stream, "MOST_ENTRIES", 4)
     (held_out,) = batches(1, seed=11)
     straight, stopped, unscored = (make(np.random.default_rng(2)) for _ in range(3))
@@ -229,7 +229,7 @@ assert len(layouts) == 6, layouts  # two of each method that lets components gro
 
 
 def test_nothing_is_compiled_after_the_warm_up() -> None:
-    """In a process of its own: components come and go, a learner is resumed, held-out documents are scored."""
+    """In a separate process, components come and go, a learner is resumed, and held-out documents are scored."""
     done = subprocess.run([sys.executable, "-c", AFTER_THE_WARM_UP], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -253,7 +253,7 @@ def test_entries_of_a_matrix_are_put_in_order() -> None:
 
 
 def test_components_fade_grow_and_go() -> None:
-    """Against plain arrays, through 400 updates: the weight is multiplied in when it gets too small."""
+    """Compared with plain arrays over 400 updates: the weight is multiplied in when it gets too small."""
     rng = np.random.default_rng(10)
     components, plain, sizes = Components(4, 0.1), np.zeros((4, 0)), np.zeros(0)
     for step in range(400):

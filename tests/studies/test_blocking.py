@@ -1,4 +1,4 @@
-"""The study of blocking: samplers differ in nothing but the sampler, and verdicts follow from the numbers."""
+"""The study of blocking: runs differ only in the sampler, and verdicts follow from the numbers."""
 
 import numpy as np
 import pandas as pd
@@ -50,7 +50,7 @@ def test_a_run_has_everything_that_the_summary_needs(corpus, tmp_path):
     assert record.trace["perplexity"].notna().sum() == 4
     assert record.trace["together"].between(0, 1).all()
     assert record.metrics["log_joint"] == pytest.approx(record.trace["log_joint"][-4:].mean())
-    # its checkpoint is the finished chain: made again from it, it is the same
+    # the checkpoint is the finished chain, and the result made again from it is the same
     assert same_bits(record, compute_chain.compute(one, corpus, Checkpoint(tmp_path, one)))
     assert summary_table([record]).loc[0, "trapped"] == 0
 

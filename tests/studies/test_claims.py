@@ -1,4 +1,4 @@
-"""All claims: each has an answer, in one line; and no records, no answer."""
+"""All claims: each has an answer in one line, and without records there is no answer."""
 
 import pandas as pd
 import pytest

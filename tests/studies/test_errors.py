@@ -1,4 +1,4 @@
-"""The table of Monte Carlo errors: batch means where there is a chain, and nothing where a chain tells nothing."""
+"""The table of Monte Carlo errors: batch means where there is a chain, and no error where the chain gives none."""
 
 import numpy as np
 import pandas as pd

@@ -38,7 +38,7 @@ def named(*records: result.Result) -> dict[str, result.Result]:
 
 
 def _ellipse(name: str, h, deviation: float, radius_squared: float = 6.0) -> dict:
-    """Of log alpha and of log eta."""
+    """The standard deviations are those of log alpha and log eta."""
     row = {"name": name, "center_alpha": h[0], "center_eta": h[1], "log_variance_alpha": deviation**2}
     row |= {"log_covariance": 0.3 * deviation**2, "log_variance_eta": deviation**2}
     return row | {"radius_squared": radius_squared, "level": 0.95}
@@ -60,7 +60,7 @@ def surface(
     functional: pd.DataFrame | None = None,
     **params,
 ) -> result.Result:
-    """`error` and `deviation`: of log h, by Monte Carlo and by curvature."""
+    """`error` is the Monte Carlo error of log h, and `deviation` comes from the curvature."""
     h = np.array(h)
     alphas, etas = (side * np.exp(3 * deviation * np.linspace(-1, 1, 13)) for side in h)
     alpha, eta = (side.ravel() for side in np.meshgrid(alphas, etas))
@@ -87,7 +87,7 @@ def surface(
 
 
 def functional(seed: int = 0, *, slope: float = 1.0, hat: float = 0.005, tilde: float = 0.05) -> pd.DataFrame:
-    """Functionals that go up and down with h; `hat` and `tilde` are the noises of the two estimates."""
+    """Functionals that go up and down with h; `hat` and `tilde` are the noise levels of the two estimates."""
     rng, parts = np.random.default_rng(seed), []
     alpha, eta = (side.ravel() for side in np.meshgrid(np.linspace(0.15, 1.1, 12), np.linspace(0.6, 1.1, 6)))
     for number, name in enumerate(FUNCTIONALS):
@@ -110,7 +110,7 @@ def rivals(
     starts: int = 5,
     **params,
 ) -> result.Result:
-    """Ends at these distances, in logs, from h; those of variational EM are `start` apart from each other."""
+    """Results at these distances from h, in logs; the results of variational EM are `start` apart from each other."""
     rng, rows, h = np.random.default_rng(1), [], np.array(h)
     offs = {"gibbs-em": gibbs, "gibbs-em-minka": gibbs, "gibbs-em-doubling": doubling, "variational-em": variational}
     for method, off in offs.items():
@@ -241,7 +241,7 @@ def test_h4_wants_the_truth_and_small_errors():
     plateau["error"] = 0.02
     unknown = ask("H4", *flat)
     assert "lda-8-high-high does not identify alpha" in unknown.ours
-    assert unknown.verdict == "partly"  # it is on the edge, and that is no fault of the chain
+    assert unknown.verdict == "partly"  # it is on the edge, which is not the chain's fault
     with pytest.raises(MissingRecords) as missing:
         ask("H4", *four()[:2])
     assert missing.value.names == ["lda-8-low-high", "lda-8-high-high"]
@@ -264,7 +264,7 @@ def test_h4b_sharper_and_nearer():
 
 
 def six(*, rival=None, **more):
-    """As in the paper: all rivals come nearer with more documents, none into the ellipse."""
+    """As in the paper: with more documents all rivals come nearer, but none enters the ellipse."""
     records = []
     for name in claims.SIX:
         documents = int(name.rpartition("-d")[2])
@@ -295,7 +295,8 @@ def test_h5_rivals_miss_the_ellipse():
 def test_h6_is_a_comparison():
     answer = ask("H6", *six())
     assert answer.verdict == "not comparable"
-    assert "takes 7 times as long as Gibbs-EM (paper 7), and that 50 times variational EM (55)" in answer.ours
+    said = "tempering to Gibbs-EM 7 (paper: 7), Gibbs-EM to variational EM 50 (paper: 55)"
+    assert said in answer.ours
     assert answer.details["tempering_paper_minutes"][0] == 16.72
 
 

@@ -41,7 +41,7 @@ def test_a_record_has_all_that_estimates_at_any_h_need(tmp_path: Path, sampler: 
 
 
 def test_seconds_of_rivals_are_cpu_seconds_as_those_of_tempering_are(tmp_path: Path, monkeypatch) -> None:
-    """A rival that waits takes none; and none go to the compiler."""
+    """A rival that only waits takes no CPU seconds, and compilation is not counted."""
     calls = []
 
     def wait(*arguments):

@@ -1,4 +1,4 @@
-"""Kept results: read back as they were, and from them the kept figures, tables and verdicts."""
+"""Kept results: they are read back unchanged, and they give the kept figures, tables and verdicts again."""
 
 import importlib.util
 from pathlib import Path
@@ -65,7 +65,7 @@ def test_what_is_large_is_kept_if_it_is_read(tmp_path):
     noise = pd.DataFrame({"x": np.random.default_rng(0).random(20_000)})
     one = watched(record("one", read=noise, unread=noise, small=noise[:10]))
     one.tables["read"]
-    for _ in range(2):  # and stays when it is not read again
+    for _ in range(2):  # the second time nothing reads it, and it stays
         write_kept([one], tmp_path)
         one = read_kept(tmp_path)["one"]
         assert set(one.tables) == {"read", "small"}
@@ -130,4 +130,4 @@ def test_kept_results_are_few_and_small():
     assert max(path.stat().st_size for path in files if path.suffix == ".png") <= LARGEST_FIGURE
     assert not list(KEPT.rglob("run.json"))
     for path in (KEPT / "old").rglob("*.*"):
-        assert not (KEPT / path.relative_to(KEPT / "old")).exists()  # old, or not
+        assert not (KEPT / path.relative_to(KEPT / "old")).exists()  # nothing is both old and made again

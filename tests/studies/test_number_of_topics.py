@@ -1,4 +1,4 @@
-"""The study of the number of topics: records that resume, tables from them, and verdicts from the numbers."""
+"""The study of the number of topics: resumed runs, the tables from their records, and verdicts from the numbers."""
 
 import numpy as np
 import pandas as pd
@@ -57,7 +57,7 @@ KINDS = {
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """And so no worker processes."""
+    """One thread, and so no worker processes."""
     with using_threads(1):
         yield
 
@@ -76,7 +76,7 @@ def run(kind: str, **params) -> Task:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_run_goes_on_with_the_same_bits(kind, corpus, tmp_path):
-    """Killed after its first savings, and gone on with."""
+    """A run that is killed after its first checkpoints and then resumed."""
     module, params = KINDS[kind]
     one = run(kind, **params)
     whole = module.compute(one, corpus, Checkpoint(tmp_path / "whole", one))
@@ -87,7 +87,7 @@ def test_a_killed_run_goes_on_with_the_same_bits(kind, corpus, tmp_path):
             module.compute(one, corpus, Killing(tmp_path / "pieces", one, every_seconds=0))
         except Killed:
             kills += 1
-    assert kills >= (0 if kind == "distances" else 2)  # that one is short, and saves nothing
+    assert kills >= (0 if kind == "distances" else 2)  # this kind is short and saves nothing
     assert same_bits(whole, module.compute(one, corpus, Checkpoint(tmp_path / "pieces", one)))
 
 
@@ -96,7 +96,7 @@ def test_chains_that_share_estimates_are_what_they_are_alone(corpus, tmp_path):
     before = compute_pmmh.compute(longer, corpus, Checkpoint(tmp_path, longer))
     other = run("pmmh", name="another", **WALK, before=["longer"])
     found = compute_pmmh.compute(other, corpus, Checkpoint(tmp_path, other), [before])
-    expected = compute_pmmh.compute(alone, corpus, Checkpoint(tmp_path, alone))  # by its name it has the longer's seed
+    expected = compute_pmmh.compute(alone, corpus, Checkpoint(tmp_path, alone))  # its name gives it the same seed
     for name in ("trace", "proposals", "posterior"):
         pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
     assert not before.trace.equals(found.trace)
@@ -109,7 +109,7 @@ def test_both_harmonic_means_come_from_one_chain(corpus, tmp_path):
     before = compute_evidence.compute(z, corpus, Checkpoint(tmp_path, z))
     other = run("evidence", name="another", method="harmonic-psi", **work)
     found = compute_evidence.compute(other, corpus, Checkpoint(tmp_path, other), [before])
-    expected = compute_evidence.compute(psi, corpus, Checkpoint(tmp_path, psi))  # by its name it has the other's seed
+    expected = compute_evidence.compute(psi, corpus, Checkpoint(tmp_path, psi))  # its name gives it the same seed
     for name in ("evidence", "estimates"):
         pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
     assert found.warnings == expected.warnings
@@ -168,7 +168,7 @@ def test_how_long_a_ladder_must_be():
 
 
 def test_the_constants_are_all_of_the_density_that_does_not_know_z(corpus, tmp_path):
-    """log p(w, z) less the constants: one more topic, empty, adds what an empty topic has, and changes the totals."""
+    """log p(w, z) minus the constants: one more, empty topic adds its own terms and changes the totals."""
     from scipy.special import gammaln
 
     from bayestopics.lda.density import log_joint
@@ -180,7 +180,7 @@ def test_the_constants_are_all_of_the_density_that_does_not_know_z(corpus, tmp_p
     values = [log_joint(from_assignments(corpus, t, Prior(**PRIOR), z)) for t in (1, 2)]
     parts = constants.constants(record, np.array([1, 2]))
     rest = np.array(values) - sum(parts.values())
-    # what is left of the empty topic: lG(alpha) a document, lG(eta) a term, -lG(V eta)
+    # the empty topic contributes lG(alpha) per document, lG(eta) per term, and -lG(V eta)
     terms, eta, alpha = corpus.term_count, PRIOR["eta"], PRIOR["alpha"]
     empty = corpus.document_count * gammaln(alpha) + terms * gammaln(eta) - gammaln(terms * eta)
     totals = [-gammaln(corpus.document_lengths + t * alpha).sum() for t in (1, 2)]
@@ -198,7 +198,7 @@ def test_exact_posterior_and_chain(tmp_path):
 
 
 def test_the_normalised_direct_estimator_is_the_exact_posterior_with_long_estimates(tmp_path):
-    """(4.11): as consistent as a ratio of means. 200 repeats of m = 100; its bias is of the order of 1 / m."""
+    """(4.11) is consistent, as a ratio of means is: 200 repeats with m = 100; its bias is of order 1 / m."""
     tiny = simulate_lda(
         documents=2, length=2, terms=3, topics=2, alpha=0.5, eta=0.5, rng=np.random.default_rng(2)
     ).corpus
@@ -210,8 +210,8 @@ def test_the_normalised_direct_estimator_is_the_exact_posterior_with_long_estima
     assert found.shape == (200, 3)
     assert found.sum(axis=1).to_numpy() == pytest.approx(1)
     assert (abs(found.mean() - exact) < 4.9 * error + 1e-3).all()
-    assert error.max() < 0.005  # so that it says something
-    tilted = estimates["log_estimate"] + 0.3 * estimates["topics"]  # as without a constant that depends on T
+    assert error.max() < 0.005  # small enough for the test to mean something
+    tilted = estimates["log_estimate"] + 0.3 * estimates["topics"]  # like leaving out a constant that depends on T
     wrong = tables.posteriors(estimates.assign(log_estimate=tilted))
     assert not (abs(wrong.mean() - exact) < 4.9 * error + 1e-3).all()
 
@@ -279,7 +279,7 @@ def test_t1_wants_all_chains_to_arrive_and_stay():
     for times, verdict in ((1, "not comparable"), (10, "not reproduced")):
         both = named(*(walk("lda-20", times * leaves, inner=m) for m in (50, 75)))
         assert claims.t1(both, {}, {}).verdict == verdict
-    for missing in ({}, named(walk("lda-20", 10 * leaves))):  # one m alone does not tell
+    for missing in ({}, named(walk("lda-20", 10 * leaves))):  # one m alone is not enough
         with pytest.raises(MissingRecords):
             claims.t1(missing, {}, {})
 
@@ -297,8 +297,8 @@ def test_t2_wants_the_wide_corpus_to_arrive_and_later():
     ):
         assert claims.t2(named(wide, narrow), {}, {}).verdict == verdict
     nowhere = named(arriving("lda-20-wide", 11), walk("lda-20", 1000 * [30]))
-    assert claims.t2(nowhere, {}, {}).verdict == "partly"  # later than never is not said
-    assert "at 20 after 220 steps, with 100 terms not in 1,000 steps" in claims.t2(nowhere, {}, {}).ours
+    assert claims.t2(nowhere, {}, {}).verdict == "partly"  # nothing is later than never
+    assert "at 20 after 220 steps; 100 terms: not within 1,000 steps" in claims.t2(nowhere, {}, {}).ours
     with pytest.raises(MissingRecords):
         claims.t2(named(never), {}, {})
 
@@ -402,7 +402,7 @@ def test_t13_is_reproduced_by_a_wrong_law(score, verdict):
     record = Result(run("exact", name="enumerable-exact"), {"largest_score": score}, tables={"law": law})
     answer = claims.t13(named(record), {}, {})
     assert answer.verdict == verdict
-    assert "m = 1: 0.1000, m = 5: 0.0200" in answer.ours
+    assert "0.1000 (m = 1), 0.0200 (m = 5)" in answer.ours
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_t14_at_an_estimated_h_and_with_a_diffuse_posterior():
 
 
 def test_hours_are_those_of_the_same_work():
-    chain = walk("lda-20-short", 10 * [20])  # 1 s a step, a tenth of the tokens
+    chain = walk("lda-20-short", 10 * [20])  # 1 s per step, a tenth of the tokens
     table = tables.times_table([chain, walk("whales", 10 * [5], start=5)])
     assert list(table["work"]) == ["m = 50, 5,000 steps"]
     assert table["hours"][0] == pytest.approx(1.0 * 10 * 5000 / 3600)
@@ -453,7 +453,7 @@ def test_hours_are_those_of_the_same_work():
     chib.task.params["sweeps"] = 100
     chib.tables["timing"] = pd.DataFrame({"topics": [3, 60], "seconds": [1.0, 3.0]})
     assert tables.times_table([chib])["hours"][0] == pytest.approx(58 * 2.0 * 10 / 3600)
-    chib.task.params["method"] = "harmonic-z"  # 100 sweeps are kept, 50 come before
+    chib.task.params["method"] = "harmonic-z"  # 100 sweeps are kept, after 50 of burn-in
     assert tables.times_table([chib])["hours"][0] == pytest.approx(58 * 2.0 * 3500 / 150 / 3600)
     one = run("score", name="whales-leave-one-out", corpus="whales", sweeps=150, burn_in=50)
     timing, left_out = pd.DataFrame({"topics": [2, 20], "seconds": 10.0}), pd.DataFrame({"document": [0, 1, 2]})

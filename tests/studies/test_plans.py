@@ -107,9 +107,9 @@ def test_steps_of_the_grid_each_build_on_the_one_before():
 @pytest.mark.parametrize(
     ("study", "changes", "message"),
     [
-        ("first_look", {"corpora": ["kos", "nips"]}, "first_look.yaml: no model for 'nips'"),
+        ("first_look", {"corpora": ["kos", "nips"]}, "first_look.yaml: models: no entry for the corpus 'nips'"),
         ("first_look", {"corpora": ["nowhere"]}, "first_look.yaml: no corpus 'nowhere' in config/corpora.yaml"),
-        ("blocking", {"runs": {}}, "blocking.yaml: runs: nothing for 'tiny-bars'"),
+        ("blocking", {"runs": {}}, "blocking.yaml: runs: no entry for the corpus 'tiny-bars'"),
         ("hyperparameters", {"corpora": ["kos"]}, "surfaces: 'tiny-lda' is not among the scale's corpora"),
         ("number_of_topics", {"corpora": ["tiny-lda"]}, "exact: 'enumerable' is not among the scale's corpora"),
         ("routes", {"corpora": ["kos"]}, "runs: 'tiny-lda' is not among the scale's corpora"),

@@ -37,7 +37,7 @@ def computed(corpus, tmp_path_factory):
 
 
 def test_a_killed_run_goes_on_with_the_same_bits(corpus, computed, tmp_path):
-    """It dies at every seventh save, in the midst of a route or between two."""
+    """The run dies at every seventh save, in the middle of a route or between two routes."""
 
     class Killed(Exception):
         pass

@@ -1,4 +1,4 @@
-"""The study of split-merge: records that resume, figures and tables from them, and verdicts from made-up records."""
+"""The study of split-merge: resumed runs, figures and tables from their records, and verdicts from made-up records."""
 
 from functools import partial
 
@@ -91,7 +91,7 @@ def test_every_document_is_in_one_part(simulated):
 
 
 def test_perplexity_of_one_topic_is_known(simulated):
-    """With all tokens in one topic and next to no weight on new ones, words are independent draws of it."""
+    """With all tokens in one topic and almost no weight on new topics, words are independent draws from it."""
     corpus, prior = simulated.corpus, HdpPrior(1.0, 1e-3, 0.2)
     state = from_assignments(corpus, prior, np.zeros(corpus.token_count), np.array([1 - 1e-12, 1e-12]))
     phi = (np.bincount(corpus.terms, minlength=corpus.term_count) + 0.2) / (corpus.token_count + 0.2 * 25)
@@ -166,8 +166,8 @@ def synthetic(
     seeds: int = 4,
     most: int = 10,
 ):
-    """K is 5 before the sweep `first` of a sampler, and `most` from it on; 0: never there.
-    `accepted`: the share before and after. `separated`: how many of the first topics, 0 if not given."""
+    """K is 5 before the sweep `first` of a sampler and `most` from then on; with 0 it never gets there. `accepted` has
+    the shares before and after; `separated` is the number of separated first topics, 0 if not given."""
     chains, matches, rng = [], [], np.random.default_rng(1)
     sweep = np.arange(1, sweeps + 1)
     for sampler in tables.LABELS:
@@ -187,7 +187,7 @@ def synthetic(
 
 
 def perplexity(corpus: str, ends: dict[str, float], *, name: str = "one", seeds: int = 4, slow: float = 1.0):
-    """Straight lines of the log perplexity from 8 to these ends; split-merge takes `slow` times as long a sweep."""
+    """The log perplexity goes straight from 8 to these ends; a sweep of split-merge takes `slow` times as long."""
     chains, timing = [], []
     for seed in range(seeds):
         for sampler, end in ends.items():
@@ -209,7 +209,7 @@ def test_s1_gibbs_late_and_split_merge_soon():
     assert verdict("S1", synthetic(first={"exact": 10, "paper": 100})) == "partly"
     assert verdict("S1", synthetic("one", first=SOON), synthetic("two", first={})) == "partly"
     assert verdict("S1", synthetic(first={**SOON, "gibbs": 500})) == "not reproduced"
-    assert verdict("S1", synthetic(first=SOON, most=14)) == "not reproduced"  # went through 10, and on
+    assert verdict("S1", synthetic(first=SOON, most=14)) == "not reproduced"  # K passed 10 and went further
     assert verdict("S1", synthetic(first=SOON, sweeps=100)) == "not comparable"
     assert verdict("S1", synthetic(first=SOON, seeds=2)) == "not comparable"
 
@@ -240,7 +240,7 @@ def test_s3b_equal_chance_is_sooner():
 def test_s4_and_s5_lower_at_equal_seconds(claim, corpus):
     lower = {"gibbs": 7.0, "exact": 6.9, "paper": 6.9}
     assert verdict(claim, perplexity(corpus, lower)) == "reproduced"
-    assert verdict(claim, perplexity(corpus, lower, slow=2.0)) == "not reproduced"  # lower a sweep, not a second
+    assert verdict(claim, perplexity(corpus, lower, slow=2.0)) == "not reproduced"  # lower per sweep, not per second
     assert verdict(claim, perplexity(corpus, {**lower, "paper": 7.1})) == "partly"
     assert verdict(claim, perplexity(corpus, lower, seeds=2)) == "not comparable"
     with pytest.raises(MissingRecords):

@@ -37,7 +37,7 @@ def toy(**changes) -> result.Result:
 def stream(
     model: str, method: str, batch: int, *, score=-7.0, components=(5, 20), seconds=(0.1, 1.0, 10.0), corpus="x"
 ) -> result.Result:
-    """A made-up run: `score` at the end, from half a nat below; 40 documents of about 50 words."""
+    """A made-up run that starts half a nat below its final `score`; 40 documents of about 50 words."""
     rng = np.random.default_rng(0)
     tokens = rng.integers(30, 70, 40)
     own = rng.normal(scale=0.2, size=40)  # shared by all runs: some documents are harder
@@ -87,7 +87,7 @@ def verdict(claim: str, *records) -> str:
 def test_v1_the_toy():
     good = ask("V1", toy())
     assert good.verdict == "reproduced", good.ours
-    assert "locally collapsed right in 39 of 39" in good.ours
+    assert "locally collapsed: right in 39 of 39" in good.ours
     assert verdict("V1", toy(mean_field=-1.0)) == "partly"
     assert verdict("V1", toy(locally_collapsed=-1.0)) == "partly"
 
@@ -249,7 +249,7 @@ def test_a_killed_stream_without_end_goes_on_with_the_same_bits(model, method, t
 
 @pytest.mark.parametrize(("model", "fewest", "most"), [("dp-mixture", 1.0, 1.0), ("hdp", 1.3, 3.0)])
 def test_documents_without_end_are_made_of_the_topics(model, fewest, most):
-    """Topics without a common word: how many a document has can be seen. A batch can be had again."""
+    """No two topics share a word, so one sees how many topics a document has. A batch can be made again."""
     task = endless(model, "truncation-free", documents=10_000, batch=500)
     assert compute_endless.Source.of(task).cumulative.shape == (4 * 30,)
     apart = np.repeat(np.eye(4), [7, 8, 7, 8], axis=1)

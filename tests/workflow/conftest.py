@@ -18,18 +18,18 @@ from bayestopics.studies.plan import Plan, Settings, names_in, plan_of
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("Snakefile", "profiles", "Makefile", "pyproject.toml", "workflow", "config", "src")
-PATIENCE = 3600  # seconds, against hanging alone: a busy machine is no fault
+PATIENCE = 3600  # seconds, only to catch a hang: a busy machine is not an error
 
 
 def pytest_collection_modifyitems(items):
-    """All workflow tests go to one worker: they share the run."""
+    """All workflow tests go to one worker, because they share the run."""
     for item in items:
         if "workflow" in Path(item.fspath).parts:
             item.add_marker(pytest.mark.xdist_group("workflow"))
 
 
 def eventually(look: Callable, complaint: Callable[[], str]):
-    """What `look` returns, once that is true."""
+    """Wait until `look` returns something true, and return it."""
     deadline = time.monotonic() + PATIENCE
     while not (value := look()):
         assert time.monotonic() < deadline, complaint()
@@ -60,7 +60,7 @@ class Project:
                 shutil.copytree(source, folder / part, ignore=ignore)
             else:
                 shutil.copy(source, folder / part)
-        # neither a mirror nor the internet: what every machine can do
+        # without a mirror and without internet, as on every machine
         self.environment = {
             k: v for k, v in os.environ.items() if k not in ("BAYESTOPICS_MIRROR", "MLFLOW_TRACKING_URI")
         }

@@ -1,4 +1,4 @@
-"""`make keep`: new records are added to those that are kept; what these do not give any more stays, and is old."""
+"""`make keep` adds new records to the kept ones; what the records no longer give stays and is marked as old."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def walk(name: str, steps: list[int]) -> Result:
 
 
 def keep(folder: Path, *options: str) -> pd.DataFrame:
-    """Run it; the kept claims."""
+    """Run it and return the kept claims."""
     script = ROOT / "workflow" / "scripts" / "keep.py"
     subprocess.run([sys.executable, script, *options], cwd=folder, check=True)
     kept = folder / "results" / "paper" / "kept"
@@ -67,12 +67,12 @@ def test_what_is_new_is_added_and_what_cannot_be_made_again_is_old(tmp_path: Pat
     assert (kept / "old" / "number_of_topics" / "walks-whales.png").read_bytes() == b"of before"
     assert "**partly** (old)" in (kept / "claims.md").read_text(encoding="utf-8")
 
-    shutil.rmtree(study)  # another machine: all is from what it has and what is kept
+    shutil.rmtree(study)  # another machine has only its own records and the kept ones
     for name in (FROM_30, WIDE):
         write(walk(name, [*range(29, 20, -1), *(1000 * [20])]), study / name)
     claims = keep(tmp_path)
     assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")
-    assert claims["verdict"]["T2"] == "partly"  # from both; it comes there as fast
+    assert claims["verdict"]["T2"] == "partly"  # from both records: it arrives, but no later
     assert len(pd.read_csv(kept / "number_of_topics" / "walks.csv")) == 3
 
     write(walk(WIDE, [30] * 1000), study / WIDE)  # run again

@@ -264,7 +264,7 @@ def test_a_corpus_without_a_model_is_one_clear_line(copy):
     add_own_corpus(copy, models=False)
     done = copy.snakemake("--dry-run", check=False)
     assert done.returncode != 0
-    assert "config/studies/first_look.yaml: no model for 'mine'" in done.stdout + done.stderr
+    assert "config/studies/first_look.yaml: models: no entry for the corpus 'mine'" in done.stdout + done.stderr
 
 
 def test_lint(finished):

@@ -1,4 +1,4 @@
-# Every claim of the papers, answered from the records of the studies; answers refer to their tables.
+# Answers every claim of the papers from the records of the studies.
 
 
 rule claims:

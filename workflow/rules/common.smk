@@ -1,4 +1,4 @@
-# What all rules share: settings, corpora within reach, the plans of the studies, and the names of files.
+# What all rules share: the settings, the available corpora, the plans of the studies, and the names of files.
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ validate(config, "../schemas/config.schema.yaml")
 SCALE = config["scale"]
 RESULTS = f"results/{SCALE}"
 CHECKPOINTS = "results/checkpoints"
-TOGETHER = SCALE == "smoke"  # there, starting a process takes longer than a run
+TOGETHER = SCALE == "smoke"  # at this scale, starting a process takes longer than a run
 
 if config["mirror"]:
     os.environ.update(BAYESTOPICS_MIRROR=str(Path(config["mirror"]).resolve()))
@@ -42,7 +42,7 @@ def settings_of(study):
         raise WorkflowError(f"there is no study {study!r}; the studies are {known}")
     content = load(path, plans.FOLDER / study / "settings.schema.yaml")
     if SCALE not in content.get("scales", {}):
-        raise WorkflowError(f"{path}: nothing for the scale {SCALE}")
+        raise WorkflowError(f"{path}: there are no settings for the scale {SCALE}")
     return content
 
 
@@ -52,13 +52,13 @@ STUDIES = list(SETTINGS)
 AT_SCALE = {study: settings["scales"][SCALE] for study, settings in SETTINGS.items()}
 
 
-# -- corpora within reach ----------------------------------------------------------------------------
+# -- available corpora -------------------------------------------------------------------------------
 
 
 def places():
-    """Where each corpus is, found out once: the processes that Snakemake starts read the answer of the first.
+    """Where each corpus is. The first process finds out, and the processes that Snakemake starts read its answer.
 
-    The report is of the results as they were made, whatever has come within reach since.
+    The report shows the results as they were made, even if more corpora are available now.
     """
     named = {name for here in AT_SCALE.values() for name in here["corpora"]}
     wanted, made = sorted(named & set(REGISTRY.entries)), Path(f"{RESULTS}/config.yaml")
@@ -71,7 +71,7 @@ def places():
 
 
 def say_what_is_left_out():
-    """Loud, at the start and at the end: what is not available, and how to get it."""
+    """Say loudly, at the start and at the end, which corpora are not available and how to get them."""
     if LEFT_OUT:
         names = ", ".join(LEFT_OUT)
         print(
@@ -79,7 +79,8 @@ def say_what_is_left_out():
             file=sys.stderr,
         )
         print(
-            f"  to get them: internet access, or BAYESTOPICS_MIRROR; {RESULTS}/claims.md has each source",
+            f"  To get them, use a machine with internet access or set BAYESTOPICS_MIRROR; {RESULTS}/claims.md lists "
+            "each source.",
             file=sys.stderr,
         )
 
@@ -101,7 +102,7 @@ if FIRST:
     say_what_is_left_out()
 if LEFT_OUT and config["require"] == "all":
     missing = "\n".join(f"  {name}: {how}" for name, how in LEFT_OUT.items())
-    raise WorkflowError(f"corpora are not available, and require=all:\n{missing}")
+    raise WorkflowError(f"some corpora are not available, and the setting require=all needs them:\n{missing}")
 PLANS = {study: plan_of(study) for study in STUDIES}
 JOBS = {study: plan.jobs(TOGETHER) for study, plan in PLANS.items()}
 
@@ -110,12 +111,12 @@ JOBS = {study: plan.jobs(TOGETHER) for study, plan in PLANS.items()}
 
 
 def record(study, run):
-    """The folder of a run's record, which its job writes; a finished one is not computed again."""
+    """The folder with the record of a run, which its job writes; a finished record is not computed again."""
     return f"{RESULTS}/{study}/{run}"
 
 
 def job_file(study, run):
-    """What the job leaves that makes the record of this run."""
+    """The file that the job of this run writes when it is done."""
     if PLANS[study].runs[run].step:
         return f"{RESULTS}/{study}/steps/{run}.json"
     (job,) = [job for job, runs in JOBS[study].items() if run in runs]
@@ -123,7 +124,7 @@ def job_file(study, run):
 
 
 def runs_of_job(wildcards):
-    """The names of its runs; a step is a job of its own."""
+    """The names of the runs of a job; a step is its own job."""
     return JOBS[wildcards.study].get(wildcards.job, [wildcards.job])
 
 
@@ -133,14 +134,14 @@ def corpora_of_job(wildcards):
 
 
 def jobs_before(wildcards):
-    """The jobs that make what this one builds on."""
+    """The files of the jobs that this one builds on."""
     names = runs_of_job(wildcards)
     before = {one for name in names for one in PLANS[wildcards.study].runs[name].before} - set(names)
     return sorted({job_file(wildcards.study, name) for name in before})
 
 
 def definitions(wildcards):
-    """What defines each run of a job, for the script that computes them."""
+    """The definition of each run of a job, for the script that computes it."""
     plan = PLANS[wildcards.study]
     return {
         name: {
@@ -168,7 +169,7 @@ def records_of(study):
 
 
 def forget_jobs_without_records():
-    """A record that was deleted is made again: what its job left behind says nothing any more."""
+    """Delete the job files of deleted records, so that these records are made again."""
     for study in STUDIES:
         for run, folder in records_of(study).items():
             if not Path(folder, "run.json").is_file():
@@ -196,12 +197,12 @@ def shown_of(study):
 
 
 def targets(study):
-    """What a study's own target asks for: figures and tables, and its records published."""
+    """What the target of a study asks for: its figures and tables, and its records published."""
     return [*shown_of(study), f"{RESULTS}/{study}/published.json", f"{RESULTS}/config.yaml"]
 
 
 def everything():
-    """The figures, tables and claims of all studies, published; at scale smoke by one job."""
+    """The figures, tables and claims of all studies, published; at scale smoke one job publishes them."""
     studies = [path for study in STUDIES for path in (shown_of(study) if TOGETHER else targets(study))]
     return [*studies, f"{RESULTS}/claims.md", f"{RESULTS}/published.json", f"{RESULTS}/config.yaml"]
 
@@ -267,7 +268,7 @@ def shown_by_study(wildcards):
 
 
 def to_publish(study):
-    """The parent run of a study -> the records that are its children, and its artifacts."""
+    """The parent run of a study, with the records that are its children and its artifacts."""
     return {f"{study}, {SCALE}": {"records": list(records_of(study).values()), "shown": shown_of(study)}}
 
 
@@ -291,22 +292,22 @@ def code_of_claims(wildcards):
 
 
 def corpus_file(name):
-    """Those of scale smoke, which one job makes, are apart from the others."""
+    """The file of a corpus. At scale smoke one job makes all corpora, in a folder of their own."""
     return f"data/{SCALE}/{name}.npz" if TOGETHER else f"data/corpora/{name}.npz"
 
 
 def registry_entry(wildcards):
-    """What decides a corpus: a change of it makes the corpus anew."""
+    """What defines a corpus: if it changes, the corpus is made again."""
     return {wildcards.name: REGISTRY[wildcards.name].content()}
 
 
 def own_files(wildcards):
-    """A corpus of the user's own is read again when its files change."""
+    """The files of a user's own corpus, which is read again when they change."""
     return REGISTRY.own_files(wildcards.name)
 
 
 def compile_kernels():
-    """Once, before jobs that use them run side by side. Results do not depend on it, each knows its own code."""
+    """Compile once, before several jobs use the kernels at the same time. Results do not depend on this."""
     mark = Path(f"results/kernels-{kernel_hash()}.ready")
     if not mark.exists():
         print("Compiling the kernels", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-# Corpora: generated, or from the cache, the mirror or their official source.
+# Gets the corpora: generated, or from the cache, the mirror or their official source.
 
 
 rule corpus:

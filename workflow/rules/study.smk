@@ -1,11 +1,11 @@
-# Every study: its runs, the errors of its estimates, its tables and figures. What they are is in its plan.
+# For every study: its runs, the errors of its estimates, its tables and its figures. The study's plan defines them.
 
 
 wildcard_constraints:
     study="|".join(STUDIES),
 
 
-# Its records are folders beside `jobs`.
+# The records are folders beside `jobs`.
 rule run:
     input:
         corpora=corpora_of_job,
@@ -26,7 +26,7 @@ rule run:
         "../scripts/run.py"
 
 
-# A step of an iterative grid goes on where the step before it ended.
+# A step of an iterative grid continues where the previous step ended.
 use rule run as grid_step with:
     output:
         done=f"{RESULTS}/{{study}}/steps/{{job}}.json",
@@ -34,7 +34,7 @@ use rule run as grid_step with:
         "Running {wildcards.job} of {wildcards.study}, a step of the grid"
 
 
-# Batch means over the chains, and what follows from them.
+# Monte Carlo errors: batch means over the chains, and what follows from them.
 rule errors:
     input:
         jobs=jobs_of_study,

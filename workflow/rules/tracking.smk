@@ -1,4 +1,4 @@
-# What was found to MLflow, and the settings it was found with. One job at a time writes to the store.
+# Publishes the results to MLflow and writes the settings that were used. Only one job at a time writes to the store.
 
 
 rule publish:
@@ -21,7 +21,7 @@ rule publish:
         "../scripts/publish.py"
 
 
-# The claims, and at scale smoke everything in one job.
+# Publishes the claims; at scale smoke this job publishes everything.
 use rule publish as publish_rest with:
     input:
         claims=rules.claims.output,
@@ -35,7 +35,7 @@ use rule publish as publish_rest with:
         store=os.environ.get("MLFLOW_TRACKING_URI", ""),
         code=code_hash("bayestopics.runs.publish"),
     message:
-        "Publishing the claims to MLflow" + (", and all studies" if TOGETHER else "")
+        "Publishing the claims" + (" and all studies" if TOGETHER else "") + " to MLflow"
 
 
 rule resolved_config:

@@ -1,4 +1,4 @@
-"""The table of claims, computed from the records of all studies."""
+"""Computes the table of claims from the records of all studies."""
 
 from pathlib import Path
 

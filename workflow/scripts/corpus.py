@@ -1,4 +1,4 @@
-"""Corpora: generated, or from the cache, the mirror or their official source, checked."""
+"""Gets corpora: generated, or from the cache, the mirror or their official source; each is checked."""
 
 from logs import logged
 

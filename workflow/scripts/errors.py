@@ -1,4 +1,4 @@
-"""The Monte Carlo errors of a study's estimates, by the function `errors` of its errors.py."""
+"""Computes the Monte Carlo errors of a study's estimates with the function `errors` of its errors.py."""
 
 from importlib import import_module
 from pathlib import Path

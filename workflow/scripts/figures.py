@@ -1,4 +1,4 @@
-"""The figures of a study, by functions of its figures.py."""
+"""Draws the figures of a study with the functions of its figures.py."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Keep the results of scale paper in git: `make keep` adds the records that are new, `make kept` adds none.
+"""Keeps the results of scale paper in git: `make keep` adds new records, `make kept` adds none.
 
-Both make every figure, table and verdict again from the kept records. What these do not give any more stays as it was:
-figures and tables in results/paper/kept/old, and verdicts with the mark "old".
+Both make every figure, table and verdict again from the kept records. What the records no longer give stays as it was:
+figures and tables move to results/paper/kept/old, and verdicts are marked "old".
 """
 
 import shutil
@@ -26,7 +26,7 @@ ENTRIES = Registry().entries
 
 
 def plan_at_scale(study: str) -> Plan:
-    """As if all corpora were within reach: the records decide."""
+    """The plan as if all corpora were available; the records decide what is shown."""
     content = yaml.safe_load((SETTINGS / f"{study}.yaml").read_text(encoding="utf-8"))
     return plan_of(Settings.of(study, SCALE, content, ENTRIES, reach=ENTRIES))
 
@@ -37,7 +37,7 @@ def keep(kept: Path, add: bool) -> None:
         plan, records = plan_at_scale(study), read_kept(kept / study)
         new = [folder for folder in sorted((PAPER / study).glob("*")) if add and is_record(folder)]
         records |= {folder.name: watched(read(folder)) for folder in new}
-        records = {run: records[run] for run in plan.runs if run in records}  # not those of other settings
+        records = {run: records[run] for run in plan.runs if run in records}  # without records of other settings
         if records:
             found[study] = records
             make_again(plan, records, kept / study, kept / "old" / study, SCALE)
@@ -47,7 +47,7 @@ def keep(kept: Path, add: bool) -> None:
     old = pd.read_csv(before, keep_default_na=False) if before.exists() else table
     claims.write(kept, with_old_answers(table, old), answers, SCALE, left_out={})
     for study, records in found.items():
-        write_kept(records.values(), kept / study)  # last, when it is known what is read of them
+        write_kept(records.values(), kept / study)  # last, because only now we know which parts were read
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Scripts write what they say, and their tracebacks, to the rule's log file."""
+"""Writes the output of a script, and its traceback, to the rule's log file."""
 
 import sys
 import traceback
@@ -13,7 +13,7 @@ def logged(path: str) -> Iterator[None]:
     with open(path, "w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
         try:
             yield
-        except InputError as error:  # the message says it all
+        except InputError as error:  # the message says everything
             print(error)
             sys.exit(1)
         except Exception:

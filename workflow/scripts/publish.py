@@ -1,4 +1,4 @@
-"""Records to MLflow, below parent runs that have the figures, tables and claims."""
+"""Publishes records to MLflow, below parent runs that hold the figures, tables and claims."""
 
 import json
 from pathlib import Path

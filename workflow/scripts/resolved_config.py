@@ -1,4 +1,4 @@
-"""The settings of this run as they were used."""
+"""Writes the settings of this run as they were used."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Runs of a study, one after the other, each resumable. A record that is finished is not computed again."""
+"""Computes runs of a study one after the other. Each can be resumed, and a finished record is not computed again."""
 
 import json
 from functools import partial
@@ -19,7 +19,7 @@ from bayestopics.runs.task import Task, describe
 
 
 def result_of(name: str, definition: dict[str, Any], study: str, params: Any) -> Result:
-    """`before` are the records that this one builds on."""
+    """Compute one run; the entry `before` names the records that it builds on."""
     corpus = read_corpus(definition["corpus"]) if definition["corpus"] else None
     before = [read(Path(one)) for one in definition["before"]]
     settings = dict(definition["params"])
@@ -33,7 +33,7 @@ def result_of(name: str, definition: dict[str, Any], study: str, params: Any) ->
 
 
 def is_finished(folder: Path, task: Task) -> bool:
-    """Whether the record of this very task is there; one of another task, or of an older format, is replaced."""
+    """Whether the record of exactly this task exists; a record of another task or an older format is replaced."""
     try:
         return read(folder).key == key(task, versions())
     except InputError:
@@ -42,7 +42,7 @@ def is_finished(folder: Path, task: Task) -> bool:
 
 if __name__ == "__main__":  # worker processes import this file
     with logged(snakemake.log[0]):
-        numba.set_num_threads(min(snakemake.threads, numba.config.NUMBA_NUM_THREADS))  # jobs run side by side
+        numba.set_num_threads(min(snakemake.threads, numba.config.NUMBA_NUM_THREADS))  # other jobs run at the same time
         keys = {}
         for name, definition in snakemake.params.runs.items():
             result = result_of(name, definition, snakemake.wildcards.study, snakemake.params)

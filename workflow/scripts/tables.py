@@ -1,4 +1,4 @@
-"""The tables of a study, by functions of its tables.py, and that of its errors: each as CSV and as a page."""
+"""Makes the tables of a study with the functions of its tables.py, and the table of its errors: as CSV and as pages."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Remove the locks that a killed `snakemake` left behind - unless something of it is still running here."""
+"""Removes the locks that a killed `snakemake` left behind, unless one of its processes is still running here."""
 
 import shutil
 import sys
@@ -17,6 +17,6 @@ if locks.is_dir() and any(locks.iterdir()):
         if mine:
             pid = process.pid
             sys.exit(
-                f"a run, or a job of a killed one, is still under way here: wait for it, or end it with `kill {pid}`"
+                f"A run is still under way here, or a job of a killed run: wait for it or end it with `kill {pid}`."
             )
     shutil.rmtree(locks)

@@ -1,4 +1,4 @@
-"""Speed of our samplers against named peers, as ratios in one run: same corpus, same T, one thread."""
+"""Compare the speed of our samplers with other programs, as ratios within one run: same corpus, same T, one thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versi
 from bayestopics.bench.timing import PHASES, REFERENCE, Effort, compare
 from bayestopics.runs.result import versions
 
-# T = 1024: the largest of Zhang & Sisson
+# T = 1024 is the largest in Zhang & Sisson
 FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}
 FULL |= {"hdp": ("kos",), "hdp_effort": HdpEffort()}
 QUICK = {"corpora": "tiny-lda", "topics": "4,8", "effort": Effort(rounds=2, warm_up=3), "memory": ("tiny-lda", 8)}
@@ -49,13 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bayestopics.bench", description=__doc__)
-    parser.add_argument("--corpora", help=f"names, by commas (default {FULL['corpora']})")
-    parser.add_argument("--topics", help=f"numbers of topics (default {FULL['topics']})")
-    parser.add_argument("--programs", default=",".join(PROGRAMS), help="names (default %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="a smoke run on a tiny corpus, in seconds")
+    parser.add_argument("--corpora", help=f"names of corpora, separated by commas (default {FULL['corpora']})")
+    parser.add_argument("--topics", help=f"numbers of topics, separated by commas (default {FULL['topics']})")
+    parser.add_argument("--programs", default=",".join(PROGRAMS), help="names of programs (default %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="make a smoke run on a tiny corpus, in seconds")
     parser.add_argument("--memory", action="store_true", help="measure peak memory only")
-    parser.add_argument("--hdp", action="store_true", help="the HDP only")
-    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder (default %(default)s)")
+    parser.add_argument("--hdp", action="store_true", help="measure the HDP only")
+    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="output folder (default %(default)s)")
     return parser
 
 
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
     for name, reason in left_out.items():
         print(f"left out: {name} ({reason})", file=sys.stderr)
     if os.environ.get("OMP_NUM_THREADS") != "1":
-        print("note: peers may use several threads; `make bench` sets OMP_NUM_THREADS=1", file=sys.stderr)
+        print("note: other programs may use several threads; `make bench` sets OMP_NUM_THREADS=1", file=sys.stderr)
     tables = []
     with tqdm(total=len(names) * len(topic_counts), unit="cell", disable=None) as bar:
         for name in names:
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
         "threads": 1,
         "rounds": defaults["effort"].rounds,
         "warm_up": defaults["effort"].warm_up,
-        "warm_up_note": "sweeps of sparse; tomotopy makes its own: column sweeps_before of bench.csv",
+        "warm_up_note": "sweeps of sparse; tomotopy makes its own (see column sweeps_before of bench.csv)",
         "seconds": round(time.perf_counter() - begin, 1),
         "memory": [] if measured is None else measured.to_dict("records"),
     }
@@ -106,25 +106,25 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
 
 
 def run_memory(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.DataFrame | None:
-    """Peak memory of each of our samplers among the programs; printed, and written to memory.csv."""
+    """Measure the peak memory of our samplers among the programs; print it and write it to memory.csv."""
     wanted = options.programs.split(",")
     samplers = [program.name for program in OURS if program.name in wanted]
     if not samplers:
         return None
     corpus, topics = defaults["memory"]
     (corpus, *_), _ = corpora.within_reach([corpus])
-    corpora.load(corpus)  # into the cache, so that no process unpacks it
+    corpora.load(corpus)  # fills the cache, so that no process must unpack it
     measured = memory.measure(corpus, topics, tqdm(samplers, desc="memory", unit="sampler", disable=None))
     _write(options.out / "memory.csv", measured.to_csv(index=False))
-    print(f"\npeak memory in MB, one sweep on {corpus}, T={topics} (goal: {memory.GOAL_MB:,.0f})")
+    print(f"\nPeak memory in MB of one sweep on {corpus}, T={topics} (goal: {memory.GOAL_MB:,.0f})")
     print(measured[["program", "peak_mb", "loaded_mb"]].round(0).to_string(index=False))
     for name in measured.loc[measured["peak_mb"] > memory.GOAL_MB, "program"]:
-        print(f"over the goal: {name}")
+        print(f"above the goal: {name}")
     return measured
 
 
 def run_hdp(options: argparse.Namespace, defaults: dict[str, Any]) -> dict[str, pd.DataFrame]:
-    """The HDP against tomotopy and gensim, if they are among the programs; printed, and written to hdp_*.csv."""
+    """Compare the HDP with tomotopy and gensim, if they are among the programs; print it and write hdp_*.csv."""
     present, _ = choose(name for name in PEERS if name in options.programs.split(","))
     parts, effort = [], defaults["hdp_effort"]
     names, _ = corpora.within_reach(defaults["hdp"])
@@ -148,9 +148,9 @@ def run_hdp(options: argparse.Namespace, defaults: dict[str, Any]) -> dict[str, 
 def _show(table: pd.DataFrame, machine: dict[str, Any]) -> None:
     for phase in PHASES:
         title = pages.phase_title(phase, machine)
-        print(f"\nnanoseconds a token, {title}\n{pages.costs(table, phase).to_string(index=False)}")
+        print(f"\nNanoseconds per token, {title}\n{pages.costs(table, phase).to_string(index=False)}")
         if REFERENCE in set(table["program"]):
-            head = f"times as fast as {REFERENCE} (quartiles over rounds), {title}"
+            head = f"Times as fast as {REFERENCE} (quartiles over rounds), {title}"
             print(f"\n{head}\n{pages.ratios(table, phase).to_string(index=False)}")
 
 
@@ -172,7 +172,7 @@ def _whole_numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--topics must be whole numbers with commas between, not {text!r}") from None
+        raise InputError(f"--topics must be whole numbers separated by commas, not {text!r}") from None
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What the programs run on."""
+"""The corpora that the programs run on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.registry import Registry
 from bayestopics.corpus.synthetic import simulate_lda
 
-SIMULATED = "simulated"  # few terms: rows of term counts are long, which is hard on `sparse`
+SIMULATED = "simulated"  # it has few terms, so rows of term counts are long, which is hard for `sparse`
 STAND_IN = "reuters-395"  # inside the package lda
 
 
 def within_reach(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """The corpora that can be had, a stand-in for all that cannot, and how to get those."""
+    """The available corpora, one stand-in for all the others, and how to get the others."""
     registry, names = Registry(), list(dict.fromkeys(names))
     places = registry.where([name for name in names if name != SIMULATED])
     missing = [name for name, place in places.items() if place is None]
-    left_out = {name: f"out of reach, {STAND_IN} instead; {registry.how_to_get(name)}" for name in missing}
+    left_out = {name: f"not available, so {STAND_IN} is used instead; {registry.how_to_get(name)}" for name in missing}
     present = [name for name in names if name not in missing]
     if missing and STAND_IN not in present:
         present.insert(0, STAND_IN)

@@ -1,7 +1,7 @@
-"""What a document costs a truncation-free learner that has more and more components, of which it touches a few.
+"""The cost of a document for a truncation-free learner with more and more components, of which a document uses a few.
 
-Components and documents are generated: a component has a few terms of a fixed vocabulary, a document of the HDP has
-some of the components, and one of the DP mixture has one.
+Components and documents are generated: a component has a few terms of a fixed vocabulary; a document has some of the
+components (HDP) or one of them (DP mixture).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from bayestopics.nonparametric.truncation_free import TruncationFree
 Make = Callable[[int, np.random.Generator], TruncationFree]
 
 TERMS, TERMS_A_COMPONENT, TOKENS_A_TERM = 5000, 50, 40
-LENGTH, DOCUMENTS, SEEN = 60, 200, 1_000_000  # tokens of a document, documents of a round, documents before the first
+LENGTH, DOCUMENTS, SEEN = 60, 200, 1_000_000  # tokens per document, documents per round, and before round 1
 LEARNERS: dict[str, tuple[Make, int]] = {"HDP": (TruncationFreeHDP, 10), "DP mixture": (TruncationFreeDPMixture, 1)}
 BATCHES = (1, 100)
 
 
 def growth(component_counts: tuple[int, ...], rounds: int, say: Say) -> pd.DataFrame:
-    """A row a learner, batch size and number of components: CPU microseconds a document, quartiles over rounds."""
+    """CPU microseconds per document, with quartiles over rounds, by learner, batch size and number of components."""
     for kind in (TruncationFreeHDP, TruncationFreeDPMixture):
         compile_learner(kind)
     rows = []
@@ -41,14 +41,14 @@ def growth(component_counts: tuple[int, ...], rounds: int, say: Say) -> pd.DataF
                 say(f"{name}, {count} components, batches of {batch}")
                 learner = filled(make, terms, touched, rng)
                 costs = [_microseconds(learner, documents(terms, touched, rng), batch) for _ in range(rounds + 1)]
-                q1, middle, q3 = np.quantile(costs[1:], [0.25, 0.5, 0.75])  # the first warms caches
+                q1, middle, q3 = np.quantile(costs[1:], [0.25, 0.5, 0.75])  # the first round warms caches
                 cell = {"learner": name, "touched": touched, "batch": batch, "components": count}
                 rows.append(cell | {"us_a_document": middle, "us_a_document_q1": q1, "us_a_document_q3": q3})
     return pd.DataFrame(rows)
 
 
 def filled(make: Make, terms: np.ndarray, touched: int, rng: np.random.Generator) -> TruncationFree:
-    """As if it had seen many documents of the components with these terms (rows)."""
+    """Prepare the learner as if it had seen many documents of the components with these terms (rows)."""
     learner = make(TERMS, rng)
     components = Components(TERMS, learner.components.eta, len(terms))
     components.stored[terms, np.arange(len(terms))[:, None]] = TOKENS_A_TERM
@@ -59,7 +59,7 @@ def filled(make: Make, terms: np.ndarray, touched: int, rng: np.random.Generator
 
 
 def documents(terms: np.ndarray, touched: int, rng: np.random.Generator) -> sparse.csr_array:
-    """Each of `touched` components, with equal shares of the tokens in the mean."""
+    """Documents of `touched` components each, which on average have equal shares of the tokens."""
     of_document = rng.integers(len(terms), size=(DOCUMENTS, touched))
     of_token = np.take_along_axis(of_document, rng.integers(touched, size=(DOCUMENTS, LENGTH)), axis=1)
     drawn = terms[of_token, rng.integers(TERMS_A_COMPONENT, size=of_token.shape)]

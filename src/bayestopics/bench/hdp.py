@@ -1,8 +1,8 @@
-"""The HDP against named peers: passes of the variational methods, sweeps of the samplers, and all of them over time.
+"""The HDP compared with other programs: passes of variational methods, sweeps of samplers, and all of them over time.
 
-One scorer for all programs: left-to-right on the same held-out documents, given a program's topics and their weights.
-Of a sampler these are those of its last state: the means of the topics' terms given the assignments, and weights drawn
-given the assignments, in the same way for tomotopy's state as for ours.
+All programs have the same scorer: left-to-right on the same held-out documents, given a program's topics and their
+weights. For a sampler, these come from its last state: the means of the topics' terms given the assignments, and
+weights drawn given the assignments. Tomotopy's state is treated in the same way as ours.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from bayestopics.nonparametric.top_level import draw_weights
 
 PRIOR = HdpPrior(gamma=1.0, concentration=1.0, eta=0.01)  # gensim's, and Wang & Blei's
 TRUNCATION, TABLES, BATCH = 150, 15, 256  # gensim's
-OVER_TIME = 1000  # documents a batch of every variational program over time: a sampler's sweep sees all of them
+OVER_TIME = 1000  # documents per batch of the variational programs over time; a sampler's sweep sees all documents
 KAPPA, TAU = 0.6, 1.0  # the rates of `nonparametric.truncated`; gensim adds 1 to tau itself
-HELD_OUT = 20  # one document of so many
-START = 50  # topics of a sampler's random start, ours and tomotopy's: from its default of 2 it hardly gets away
-DRAWS = 10  # of the weights of a state, the last of which counts: it hardly depends on where they began
+HELD_OUT = 20  # one document in so many is held out
+START = 50  # topics of a sampler's random start, ours and tomotopy's: it hardly gets away from its default of 2
+DRAWS = 10  # draws of the weights of a state; the last one counts and hardly depends on the start
 PARTICLES = 10
-MOVES = 10  # that are timed together
-NEAR = 0.01  # nats a word: from here on a level is reached
+MOVES = 10  # moves that are timed together
+NEAR = 0.01  # nats per word: a level counts as reached within this distance
 
 
 @dataclass(frozen=True)
 class HdpEffort:
     rounds: int = 5
     warm_up: int = 100  # sweeps of tomotopy
-    etas: tuple[float, ...] = (0.01, 0.1, 0.5)  # the larger, the fewer topics
-    budget: float = 20.0  # CPU seconds a program
+    etas: tuple[float, ...] = (0.01, 0.1, 0.5)  # a larger eta gives fewer topics
+    budget: float = 20.0  # CPU seconds per program
     checks: int = 8
     components: tuple[int, ...] = (20, 200, 2000)  # of `growth`
 
 
 class Model(NamedTuple):
-    """LDA with these Dirichlet parameters of a document, and these topics (V x K)."""
+    """LDA with these Dirichlet parameters of the documents and these topics (V x K)."""
 
     alpha: np.ndarray
     theta: np.ndarray
@@ -66,14 +66,14 @@ class Model(NamedTuple):
 
 
 class Running(NamedTuple):
-    step: Callable[[], object]  # a batch, or a sweep
+    step: Callable[[], object]  # makes one batch or one sweep
     model: Callable[[], Model]
     topics: Callable[[], int]
-    spent: float = 0.0  # CPU seconds of steps made already
+    spent: float = 0.0  # CPU seconds of the steps already made
 
 
 Open = Callable[[Corpus], Running]
-OpenStream = Callable[[Corpus, int], Running]  # with so many documents in a batch
+OpenStream = Callable[[Corpus, int], Running]  # the number is the documents per batch
 
 
 # -- ours ----------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def open_sampler(name: str) -> Open:
 
 
 def state_of(corpus: Corpus, assignments: np.ndarray, prior: HdpPrior) -> HdpState:
-    """Of any program's assignments; weights are drawn given these."""
+    """The model from any program's assignments; weights are drawn given them."""
     labels, assignments = np.unique(assignments, return_inverse=True)
     state = from_assignments(corpus, prior, assignments, np.full(len(labels) + 1, 1 / (len(labels) + 1)))
     rng = np.random.default_rng(2)
@@ -137,7 +137,7 @@ def state_of(corpus: Corpus, assignments: np.ndarray, prior: HdpPrior) -> HdpSta
 
 def model_of(corpus: Corpus, assignments: np.ndarray) -> Model:
     state = state_of(corpus, assignments, PRIOR)
-    counts = np.column_stack((state.term_topic[:, state.active], np.zeros(corpus.term_count)))  # and one not seen
+    counts = np.column_stack((state.term_topic[:, state.active], np.zeros(corpus.term_count)))  # and one unseen topic
     theta = (counts + PRIOR.eta) / (counts + PRIOR.eta).sum(axis=0)
     return Model(PRIOR.concentration * state.beta, theta)
 
@@ -146,7 +146,7 @@ def model_of(corpus: Corpus, assignments: np.ndarray) -> Model:
 
 
 def open_gensim(corpus: Corpus, batch: int) -> Running:
-    """It makes its first step as it is made."""
+    """gensim makes its first step when the model is made."""
     from gensim.models import HdpModel
 
     logging.getLogger("gensim").setLevel(logging.ERROR)
@@ -177,7 +177,7 @@ def model_of_gensim(model: Any) -> Model:
 
 
 def tomotopy_model(corpus: Corpus, eta: float) -> Any:
-    """Optimisation of the hyperparameters off."""
+    """The optimisation of hyperparameters is switched off."""
     import tomotopy
 
     model = tomotopy.HDPModel(initial_k=START, alpha=PRIOR.concentration, gamma=PRIOR.gamma, eta=eta, seed=1)
@@ -189,7 +189,7 @@ def tomotopy_model(corpus: Corpus, eta: float) -> Any:
 
 
 def assignments_of(model: Any, corpus: Corpus) -> np.ndarray:
-    """tomotopy's, in the order of our tokens. Tokens of a term in a document are alike."""
+    """tomotopy's assignments in the order of our tokens. Tokens of the same term in a document are interchangeable."""
     number = {word: v for v, word in enumerate(corpus.vocabulary)}
     term = np.array([number[word] for word in model.vocabs])
     parts = []
@@ -223,7 +223,7 @@ PEERS = ("gensim", "tomotopy")
 
 
 def split(corpus: Corpus) -> tuple[Corpus, Bags]:
-    """One document of twenty is held out."""
+    """Hold out one document in twenty."""
     held_out = np.arange(corpus.document_count) % HELD_OUT == HELD_OUT - 1
     training = Corpus.from_sparse(corpus.counts[~held_out], corpus.vocabulary, name=corpus.name)
     return training, Bags.of(corpus.counts[held_out], corpus.term_count)
@@ -233,14 +233,14 @@ def split(corpus: Corpus) -> tuple[Corpus, Bags]:
 
 
 def passes(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.DataFrame:
-    """A row a variational method: tokens a second in a first pass, and the held-out score after it."""
+    """One row per variational method: tokens per second in a first pass, and the held-out score after it."""
     training, held_out = split(corpus)
     batches = -(-training.document_count // BATCH)
     last: dict[str, Running] = {}
 
     def one_pass(name: str) -> None:
         last[name] = VARIATIONAL[name](training, BATCH)
-        for _ in range(batches - (name == "gensim")):  # it has made its first step
+        for _ in range(batches - (name == "gensim")):  # it has already made its first step
             last[name].step()
 
     names = _present(VARIATIONAL, peers)
@@ -266,7 +266,7 @@ def _times(reference: str, costs: dict[str, float]) -> dict[str, float]:
 
 
 def sweeps(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.DataFrame:
-    """A row a sampler and eta: every sweep of ours begins where tomotopy was after its warm-up; else where ours was."""
+    """One row per sampler and eta. Our sweeps start from tomotopy's state after its warm-up, or else from our own."""
     rows = []
     for eta in effort.etas:
         say(f"eta {eta}, warming up")
@@ -287,7 +287,7 @@ def sweeps(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
 
 
 def _warmed_up(corpus: Corpus, prior: HdpPrior, peers: set[str], warm_up: int) -> tuple[HdpState, Any | None]:
-    """The state after the warm-up, and tomotopy's model if it is there."""
+    """The state after the warm-up, and tomotopy's model if it is installed."""
     if "tomotopy" in peers:
         model = tomotopy_model(corpus, prior.eta)
         model.train(warm_up, workers=1)
@@ -300,7 +300,7 @@ def _warmed_up(corpus: Corpus, prior: HdpPrior, peers: set[str], warm_up: int) -
 
 
 def _stepping(states: dict[str, HdpState], name: str, copies: list[HdpState]) -> Callable[[], None]:
-    """Each call begins from a copy of the same state: so the number of topics is the same for all."""
+    """Each call starts from a copy of the same state, so that all have the same number of topics."""
     rng = np.random.default_rng(3)
     sweep = sweeper(name, rng)
 
@@ -317,7 +317,7 @@ def _stepping(states: dict[str, HdpState], name: str, copies: list[HdpState]) ->
 
 
 def _share(seconds: dict[str, Seconds]) -> float:
-    """What a split-merge move costs, in sweeps of `gibbs`: the median over rounds."""
+    """The cost of a split-merge move in sweeps of `gibbs`, as the median over rounds."""
     moves, whole = seconds[f"{MOVES} moves"], seconds["gibbs"]
     timed = sorted((moves.keys() & whole.keys()) - {0}) or [0]
     return float(np.median([moves[i] / whole[i] / MOVES for i in timed]))
@@ -327,7 +327,7 @@ def _share(seconds: dict[str, Seconds]) -> float:
 
 
 def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.DataFrame:
-    """A row a program and check: the held-out score after so many CPU seconds of learning."""
+    """One row per program and check: the held-out score after this many CPU seconds of learning."""
     training, held_out = split(corpus)
     rows: list[dict[str, Any]] = []
     programs: dict[str, Callable[[], Running]] = {
@@ -346,13 +346,13 @@ def curves(corpus: Corpus, peers: set[str], effort: HdpEffort, say: Say) -> pd.D
             found = running.model().score(held_out)
             row = {"corpus": corpus.name, "program": name, "seconds": seconds, "steps": steps}
             row |= {"per_word": found.per_word, "error": found.standard_error, "topics": running.topics()}
-            if not rows or rows[-1] != row:  # a long step goes over several checks
+            if not rows or rows[-1] != row:  # a long step may span several checks
                 rows.append(row)
     return pd.DataFrame(rows)
 
 
 def levels(table: pd.DataFrame) -> pd.DataFrame:
-    """Seconds that a program of ours and a peer need to come near the best score that both reach."""
+    """The seconds that our program and another need to come near the best score that both reach."""
     columns = ["corpus", "program", "reference", "level", "seconds", "seconds_of_reference"]
     columns += ["best", "best_of_reference"]
     rows = []
@@ -368,7 +368,7 @@ def levels(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reached(curve: pd.DataFrame, level: float) -> float:
-    """Between two checks, on a straight line in the log of seconds."""
+    """Interpolate between two checks on a straight line in the log of seconds."""
     seconds, scores = np.log(curve["seconds"].to_numpy()), curve["per_word"].to_numpy()
     first = int(np.argmax(scores >= level))
     if first == 0:

@@ -19,15 +19,15 @@ LINES |= {"gensim": "#777777", "tomotopy": "#000000"}
 
 def passes(table: pd.DataFrame) -> pd.DataFrame:
     shown = table[["corpus", "program", "topics"]].copy()
-    shown["tokens a second"] = table["tokens_a_second"].map("{:,.0f}".format)
+    shown["tokens per second"] = table["tokens_a_second"].map("{:,.0f}".format)
     shown["times gensim"] = _ratios(table, "times_gensim")
-    shown["held-out nats a word"] = _scores(table)
+    shown["held-out nats per word"] = _scores(table)
     return shown
 
 
 def sweeps(table: pd.DataFrame) -> pd.DataFrame:
     shown = table[["corpus", "eta", "topics", "program"]].copy()
-    shown["ns a token"] = table["ns_a_token"].map("{:,.0f}".format)
+    shown["ns per token"] = table["ns_a_token"].map("{:,.0f}".format)
     shown["times tomotopy"] = _ratios(table, "times_tomotopy")
     shown["topics after"] = table["topics_after"]
     return shown
@@ -35,7 +35,7 @@ def sweeps(table: pd.DataFrame) -> pd.DataFrame:
 
 def levels(table: pd.DataFrame) -> pd.DataFrame:
     shown = table[["corpus", "program", "reference"]].copy()
-    shown["held-out nats a word"] = table["level"].map("{:.3f}".format)
+    shown["held-out nats per word"] = table["level"].map("{:.3f}".format)
     shown["seconds"] = table["seconds"].map("{:.2g}".format)
     shown["seconds of the reference"] = table["seconds_of_reference"].map("{:.2g}".format)
     shown["times as fast"] = (table["seconds_of_reference"] / table["seconds"]).map("{:.2g}".format)
@@ -44,8 +44,8 @@ def levels(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(table: pd.DataFrame) -> pd.DataFrame:
-    """A column a number of components."""
-    names = {"touched": "in a document", "batch": "documents a batch"}
+    """One column per number of components."""
+    names = {"touched": "per document", "batch": "documents per batch"}
     wide = table.pivot(index=["learner", *names], columns="components", values="us_a_document")
     shown = wide.map("{:,.0f}".format).sort_index(ascending=[False, True, True]).reset_index().rename(columns=names)
     return shown.rename(columns={count: f"{count} components" for count in wide}).rename_axis(columns=None)
@@ -61,23 +61,23 @@ def _scores(table: pd.DataFrame) -> list[str]:
 
 
 def shown(tables: Tables) -> dict[str, pd.DataFrame]:
-    """Title -> table."""
+    """The tables by their titles."""
     move = tables["sweeps"].drop_duplicates(["corpus", "eta"])
     cost = ", ".join(f"{share:.2g}" for share in move["move_in_sweeps"])
     return {
-        f"HDP, a first pass: batches of {BATCH}, {TRUNCATION} topics and {TABLES} tables at most where a method is "
-        "truncated; held-out scores after it (Monte Carlo error), by one scorer": passes(tables["passes"]),
-        "HDP, one sweep from the same state; a split-merge move costs so many sweeps of gibbs (means of "
-        f"{MOVES}): {cost}": sweeps(tables["sweeps"]),
+        f"HDP, a first pass in batches of {BATCH}, with at most {TRUNCATION} topics and {TABLES} tables for truncated "
+        "methods; held-out scores after the pass (Monte Carlo error), by the same scorer": passes(tables["passes"]),
+        "HDP, one sweep from the same state; the cost of a split-merge move in sweeps of gibbs (means of "
+        f"{MOVES} moves): {cost}": sweeps(tables["sweeps"]),
         f"HDP, CPU seconds until the held-out score is within {NEAR} of the best that a program and the reference "
         f"both reach; batches of {OVER_TIME}": levels(tables["levels"]),
-        "Truncation-free learners, CPU microseconds a document by the number of components, generated; documents of "
-        f"{LENGTH} tokens, {TERMS_A_COMPONENT} of {TERMS} terms a component": growth(tables["growth"]),
+        "Truncation-free learners, CPU microseconds per document by the number of components, on generated documents "
+        f"of {LENGTH} tokens with {TERMS_A_COMPONENT} of {TERMS} terms per component": growth(tables["growth"]),
     }
 
 
 def figure(tables: Tables) -> Figure:
-    """Held-out score over CPU seconds, a panel a corpus; and nanoseconds a token against the number of topics."""
+    """Held-out score over CPU seconds, and nanoseconds per token over the number of topics; one column per corpus."""
     curves, costs = tables["curves"], tables["sweeps"]
     corpora = list(dict.fromkeys(curves["corpus"]))
     drawn, axes = plt.subplots(2, len(corpora), figsize=(5.0 * len(corpora) + 2.0, 7.6), squeeze=False)
@@ -87,14 +87,14 @@ def figure(tables: Tables) -> Figure:
             style = "--" if name in PEERS else "-"
             look = {"color": LINES[name], "linestyle": style, "marker": "o", "ms": 3.5, "label": name}
             above.errorbar(curve["seconds"], curve["per_word"], yerr=curve["error"], **look)
-        above.set(xscale="log", title=corpus, xlabel="CPU seconds of learning", ylabel="held-out nats a word")
+        above.set(xscale="log", title=corpus, xlabel="CPU seconds of learning", ylabel="held-out nats per word")
         for name, line in costs[costs["corpus"] == corpus].groupby("program", sort=False):
             line = line.sort_values("topics")
             cost = line["ns_a_token"]
             spread = [cost - line["ns_a_token_q1"], line["ns_a_token_q3"] - cost]
             style = "--" if name in PEERS else "-"
             below.errorbar(line["topics"], cost, yerr=spread, color=LINES[name], linestyle=style, marker="o", ms=3.5)
-        below.set(xlabel="number of topics in use", ylabel="nanoseconds a token, a sweep", yscale="log", xscale="log")
+        below.set(xlabel="number of topics in use", ylabel="nanoseconds per token", yscale="log", xscale="log")
         topics = sorted(set(costs.loc[costs["corpus"] == corpus, "topics"]))
         below.set_xticks(topics, [str(count) for count in topics])
         below.tick_params(axis="x", which="minor", labelbottom=False)

@@ -1,6 +1,6 @@
-"""Peak resident memory of a process that loads a corpus and runs one sweep.
+"""The peak resident memory of a process that loads a corpus and runs one sweep.
 
-Run as a module, it is that process: it prints its peak in megabytes.
+Run as a module, this file is that process and prints its peak in megabytes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ COLUMNS = ["corpus", "topics", "program", "peak_mb", "loaded_mb"]
 
 
 def measure(corpus: str, topics: int, samplers: Iterable[str]) -> pd.DataFrame:
-    """A row a sampler; `loaded_mb` is the peak before the chain starts."""
+    """One row per sampler; `loaded_mb` is the peak before the chain starts."""
     rows = []
     for name in samplers:
-        compile_sampler(name)  # the compiler's memory is not the sampler's
+        compile_sampler(name)  # so that the compiler's memory is not counted
         command = [sys.executable, "-m", "bayestopics.bench.memory", corpus, str(topics), name]
         loaded, peak = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
         rows.append((corpus, topics, name, float(peak), float(loaded)))

@@ -23,7 +23,7 @@ def phase_title(phase: str, machine: dict[str, Any]) -> str:
 
 
 def ratios(table: pd.DataFrame, phase: str) -> pd.DataFrame:
-    """A row a program, a column a corpus and T: median (quartiles) of the times that it is as fast as tomotopy."""
+    """How many times as fast as tomotopy, median (quartiles): one row per program, one column per corpus and T."""
     return _wide(table, phase, ["times_tomotopy", "times_tomotopy_q1", "times_tomotopy_q3"], _ratio)
 
 
@@ -58,21 +58,22 @@ def markdown(
 ) -> str:
     names = " and ".join(program.name for program in PEERS if program.variational)
     parts = [
-        "# Speed against named peers",
+        "# Speed compared with other programs",
         f"{machine['cpu']}; one thread; Python {machine['versions']['python']}; "
         + ", ".join(f"{name} {version}" for name, version in machine["peers"].items())
         + ".",
-        f"One sweep of every program in turn, {machine['rounds']} rounds after a first that is not counted; fewer for "
-        f"programs whose sweep takes over {SLOW:g} s, one over {VERY_SLOW:g} s (column `rounds` of bench.csv). "
-        f"A ratio is the time of {REFERENCE} over the program's in the same round: above 1 is faster than {REFERENCE}. "
-        f"Shown are the median and the quartiles over rounds. {names} are variational: a pass is neither the work of a "
-        f"sweep nor aimed at the same answer. The cost of `sparse` depends on how far the chain has concentrated.",
+        f"Every program makes one sweep in turn, in {machine['rounds']} rounds after a first one that is not counted. "
+        f"Programs whose sweep takes over {SLOW:g} s have fewer rounds, and over {VERY_SLOW:g} s only one (column "
+        f"`rounds` of bench.csv). A ratio is the time of {REFERENCE} divided by the program's time in the same round; "
+        f"above 1, the program is faster than {REFERENCE}. The tables show the median and the quartiles over rounds. "
+        f"{names} are variational: a pass is not the same work as a sweep and does not aim at the same answer. The "
+        f"cost of `sparse` depends on how far the chain has concentrated.",
     ]
     parts += [f"Left out: {name} ({reason})." for name, reason in machine["left_out"].items()]
     for phase in PHASES:
         title = phase_title(phase, machine)
         parts += [f"## Times as fast as {REFERENCE}, {title}", _markdown_table(ratios(table, phase))]
-        parts += [f"## Nanoseconds a token, {title}", _markdown_table(costs(table, phase))]
+        parts += [f"## Nanoseconds per token, {title}", _markdown_table(costs(table, phase))]
     if memory is not None:
         corpus, topics = memory["corpus"].iloc[0], memory["topics"].iloc[0]
         title = f"## Peak memory of a process that runs one sweep on {corpus}, T={topics} (goal: {GOAL_MB:,.0f} MB)"
@@ -89,14 +90,14 @@ def _markdown_table(table: pd.DataFrame) -> str:
 
 
 def figure(table: pd.DataFrame, machine: dict[str, Any]) -> Figure:
-    """Nanoseconds a token against T: a column a corpus, a row a phase, a line a program; bars are quartiles."""
+    """Nanoseconds per token against T: columns are corpora, rows phases, lines programs; bars are quartiles."""
     corpora = list(dict.fromkeys(table["corpus"]))
     size = (3.6 * len(corpora) + 1.8, 6.8)
     drawn, axes = plt.subplots(len(PHASES), len(corpora), figsize=size, sharex=True, sharey=True, squeeze=False)
     for row, phase in enumerate(PHASES):
         for column, corpus in enumerate(corpora):
             _panel(axes[row, column], table[(table["phase"] == phase) & (table["corpus"] == corpus)])
-        axes[row, 0].set_ylabel("nanoseconds a token")
+        axes[row, 0].set_ylabel("nanoseconds per token")
     for column, corpus in enumerate(corpora):
         axes[0, column].set_title(corpus)
         axes[-1, column].set_xlabel("number of topics T")
@@ -111,7 +112,7 @@ def figure(table: pd.DataFrame, machine: dict[str, Any]) -> Figure:
         )
     handles = {line.get_label(): line for ax in axes.flat for line in ax.get_legend_handles_labels()[0]}
     names = [name for name in PROGRAMS if name in handles]
-    labels = [f"{name} (variational: a pass)" if PROGRAMS[name].variational else name for name in names]
+    labels = [f"{name} (variational: one pass)" if PROGRAMS[name].variational else name for name in names]
     drawn.tight_layout()
     drawn.legend([handles[name] for name in names], labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return drawn

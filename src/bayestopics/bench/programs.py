@@ -1,7 +1,7 @@
-"""What is compared: our samplers, and peers by name. A program is opened on a corpus and gives a sweep to call.
+"""What is compared: our samplers and other programs. A program is opened on a corpus and returns a sweep to call.
 
-Samplers draw every assignment once a sweep. gensim and scikit-learn are variational: a pass over the corpus is another
-amount of work, towards another approximation; their figures say what a pass costs, and no more.
+Samplers draw every assignment once per sweep. gensim and scikit-learn are variational: a pass over the corpus is a
+different amount of work towards a different approximation. Their numbers say what a pass costs, and no more.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from bayestopics.lda.state import Prior, State
 from bayestopics.runs.chain import compile_sampler
 
 PRIOR = Prior(0.1, 0.01)
-WARM_UP_SECONDS = 10.0  # the longest warm-up of a peer that cannot start from our state
+WARM_UP_SECONDS = 10.0  # the longest warm-up of a program that cannot start from our state
 
 
 class Opened(NamedTuple):
     sweep: Callable[[], object]
-    sweeps_before: int  # made on the chain since its random start
+    sweeps_before: int  # sweeps of the chain since its random start
 
 
 # (corpus, the state to start from, sweeps from a random start to that state)
@@ -44,13 +44,13 @@ class Program:
     name: str
     algorithm: str
     open: Open
-    chains: int = 1  # that a sweep moves: its time is shared among them
-    package: str | None = None  # of a peer: the distribution's name
-    module: str | None = None  # of a peer: what is imported
+    chains: int = 1  # chains that a sweep moves: its time is divided among them
+    package: str | None = None  # of another program: the name of its distribution
+    module: str | None = None  # of another program: what is imported
 
     @property
     def variational(self) -> bool:
-        """It has no chain: a pass is timed early only."""
+        """Whether it is variational: it then has no chain, and a pass is timed early only."""
         return self.algorithm.startswith("variational")
 
 
@@ -78,7 +78,7 @@ def open_side_by_side(corpus: Corpus, start: State, sweeps: int) -> Opened:
 
 
 def words_of(corpus: Corpus) -> Iterator[list[str]]:
-    """What tomotopy takes: the words of each document that has any."""
+    """The input of tomotopy: the words of each document that has any."""
     offsets, words = corpus.document_offsets, np.array(corpus.vocabulary, dtype=object)[corpus.terms]
     for d in range(corpus.document_count):
         if offsets[d] < offsets[d + 1]:
@@ -86,14 +86,14 @@ def words_of(corpus: Corpus) -> Iterator[list[str]]:
 
 
 def bags_of(corpus: Corpus) -> list[list[tuple[int, int]]]:
-    """What gensim takes: (term, count) pairs."""
+    """The input of gensim: (term, count) pairs."""
     counts = corpus.counts
     pairs = list(zip(counts.indices.tolist(), counts.data.tolist(), strict=True))
     return [pairs[counts.indptr[d] : counts.indptr[d + 1]] for d in range(corpus.document_count)]
 
 
 def open_tomotopy(corpus: Corpus, start: State, sweeps: int) -> Opened:
-    """Its own random start: it takes no assignments. Optimisation of the hyperparameters off."""
+    """tomotopy has its own random start, because it takes no assignments. It does not optimise hyperparameters here."""
     import tomotopy
 
     model = tomotopy.LDAModel(k=start.topics, alpha=PRIOR.alpha, eta=PRIOR.eta, seed=1)
@@ -109,12 +109,12 @@ def open_tomotopy(corpus: Corpus, start: State, sweeps: int) -> Opened:
 
 
 def open_lda(corpus: Corpus, start: State, sweeps: int) -> Opened:
-    """From our state, by its own sweep function, without the bookkeeping of its fit()."""
+    """From our state, by the program's own sweep function, without the bookkeeping of its fit()."""
     from lda import LDA
 
     logging.getLogger("lda").setLevel(logging.ERROR)
     model = LDA(n_topics=start.topics, alpha=PRIOR.alpha, eta=PRIOR.eta, random_state=1)
-    # what its _initialize() sets; topics x terms in the order of Fortran, as there
+    # what its _initialize() sets; topics x terms in Fortran order, as there
     model.WS, model.DS, model.ZS = (
         np.array(values, dtype=np.intc) for values in (corpus.terms, corpus.documents, start.assignments)
     )
@@ -125,7 +125,7 @@ def open_lda(corpus: Corpus, start: State, sweeps: int) -> Opened:
 
 
 def open_gensim(corpus: Corpus, start: State, sweeps: int) -> Opened:
-    """One pass of its online updates, with its own chunks and stopping rule."""
+    """One pass of gensim's online updates, with its own chunks and stopping rule."""
     from gensim.models import LdaModel
 
     logging.getLogger("gensim").setLevel(logging.ERROR)
@@ -142,7 +142,7 @@ def open_gensim(corpus: Corpus, start: State, sweeps: int) -> Opened:
 
 
 def open_scikit_learn(corpus: Corpus, start: State, sweeps: int) -> Opened:
-    """One batch update, with its own stopping rule: fit() would add a second pass for the perplexity."""
+    """One batch update with scikit-learn's own stopping rule; fit() would add a second pass for the perplexity."""
     from sklearn.decomposition import LatentDirichletAllocation
 
     prior = {"doc_topic_prior": PRIOR.alpha, "topic_word_prior": PRIOR.eta}
@@ -164,7 +164,7 @@ PROGRAMS = {program.name: program for program in (*OURS, SIDE_BY_SIDE, *PEERS)}
 
 
 def choose(names: Iterable[str]) -> tuple[list[Program], dict[str, str]]:
-    """The programs of these names that can be imported, and why the others cannot."""
+    """The programs with these names that can be imported, and the reasons why the others cannot."""
     chosen, left_out = [], {}
     for name in names:
         if name not in PROGRAMS:
@@ -176,7 +176,7 @@ def choose(names: Iterable[str]) -> tuple[list[Program], dict[str, str]]:
                     warnings.simplefilter("ignore")
                     import_module(program.module)
             chosen.append(program)
-        except Exception as error:  # one made for another numpy fails in ways of its own
+        except Exception as error:  # a package built for another numpy fails in its own ways
             left_out[name] = f"{type(error).__name__}: {error}"
     return chosen, left_out
 

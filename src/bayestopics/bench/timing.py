@@ -1,9 +1,9 @@
-"""Interleaved rounds: one sweep of every program in turn, so that a slow minute of the machine is everybody's.
+"""Interleaved rounds: one sweep of every program in turn, so that a slow minute of the machine affects all of them.
 
-Each round gives a ratio of times within the round; medians and quartiles are over rounds, the first left out. The cost
-of `sparse` falls as a chain concentrates, so there are two phases: `early`, sweeps 2-6 from a random start, and
-`warmed`, after a warm-up by `sparse`, from whose state every sampler starts that can take one. Where a sweep moves
-several chains, its time is shared among them.
+Each round gives ratios of times within the round; medians and quartiles are over rounds, without the first. The cost of
+`sparse` falls as a chain concentrates, so there are two phases: `early`, sweeps 2-6 from a random start, and `warmed`,
+after a warm-up by `sparse`. In the second, every sampler that can take a state starts from this one. If a sweep moves
+several chains, its time is divided among them.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from bayestopics.runs.chain import compile_sampler
 
 REFERENCE = "tomotopy"
 PHASES = ("early", "warmed")
-SLOW, VERY_SLOW = 2.0, 10.0  # seconds a sweep; over the first few rounds, over the second one
+SLOW, VERY_SLOW = 2.0, 10.0  # seconds per sweep: above the first a few rounds are made, above the second only one
 FEW_ROUNDS = 2
 COLUMNS = ["corpus", "tokens", "topics", "phase", "program", "algorithm", "sweeps_before", "rounds"]
 COLUMNS += ["ns_a_token", "ns_a_token_q1", "ns_a_token_q3"]
 COLUMNS += ["times_tomotopy", "times_tomotopy_q1", "times_tomotopy_q3"]
 
-Seconds = dict[int, float]  # by round; round 0 warms caches
+Seconds = dict[int, float]  # the seconds of each round; round 0 warms caches
 Say = Callable[[str], object]
 
 
 @dataclass(frozen=True)
 class Effort:
-    rounds: int = 5  # timed, after one that is not
+    rounds: int = 5  # timed rounds, after one that is not timed
     warm_up: int = 100  # sweeps
 
 
 def compare(corpus: Corpus, topics: int, programs: list[Program], effort: Effort, say: Say) -> pd.DataFrame:
-    """A row a phase and program."""
+    """One row per phase and program."""
     rng = np.random.default_rng(0)
     start = random_start(corpus, topics, PRIOR, rng)
     rows: list[dict[str, Any]] = []
@@ -51,7 +51,7 @@ def compare(corpus: Corpus, topics: int, programs: list[Program], effort: Effort
             if phase == "warmed":
                 say("warming up")
                 slow = {row["program"] for row in rows if row["ns_a_token"] * corpus.token_count > VERY_SLOW * 1e9}
-                # not what has no chain, nor a slow peer again, unless all are compared with it
+                # leave out programs without a chain, and slow programs of others except the reference
                 again = {p.name for p in programs if p.package is None or p.name not in slow} | {REFERENCE}
                 programs = [p for p in programs if p.name in again and not p.variational]
                 _warm_up(start, effort.warm_up, rng)
@@ -89,9 +89,9 @@ def _phase(
 
 
 def interleave(sweeps: Mapping[str, Callable[[], object]], rounds: int, say: Say) -> dict[str, Seconds]:
-    """The seconds of each program in each round; slow ones leave early.
+    """The seconds of each program in each round; slow programs stop early.
 
-    Every second round goes the other way, so that no program always follows the same one.
+    Every second round goes in reverse order, so that no program always follows the same one.
     """
     seconds: dict[str, Seconds] = {name: {} for name in sweeps}
     last = dict.fromkeys(sweeps, rounds)
@@ -109,7 +109,7 @@ def interleave(sweeps: Mapping[str, Callable[[], object]], rounds: int, say: Say
 
 
 def summary(seconds: Seconds, reference: Seconds, tokens: int) -> dict[str, float]:
-    """Medians and quartiles over rounds. The first round counts only where there is no other."""
+    """Medians and quartiles over rounds. The first round counts only if there is no other."""
     timed = sorted(seconds.keys() - {0}) or [0]
     cost = np.quantile([1e9 * seconds[i] / tokens for i in timed], [0.25, 0.5, 0.75])
     both = [i for i in timed if i in reference] or sorted({0} & reference.keys())

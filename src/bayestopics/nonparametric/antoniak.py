@@ -1,6 +1,6 @@
-"""Numbers of tables in a Chinese restaurant (Antoniak 1974), by seating its customers one after the other.
+"""The number of tables in a Chinese restaurant (Antoniak 1974), drawn by seating its customers one after the other.
 
-Customer i + 1 opens a table with probability c / (c + i). Stirling numbers give the same law, but overflow.
+Customer i + 1 opens a table with probability c / (c + i). Stirling numbers give the same distribution, but overflow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def draw_tables(customers: int, concentration: float, words: np.ndarray) -> int:
 
 @kernel
 def draw_topic_tables(document_topic: np.ndarray, alpha: np.ndarray, words: np.ndarray) -> np.ndarray:
-    """int64[T]: the tables of each topic over all documents; one restaurant with alpha_k a document and topic."""
+    """int64[T]: the tables of each topic over all documents; each document and topic k is a restaurant with alpha_k."""
     documents, labels = document_topic.shape
     tables = np.zeros(labels, np.int64)
     for d in range(documents):

@@ -1,11 +1,11 @@
 """q(theta_k) = Dirichlet(lambda_k) of the components, and their sizes: arrays that grow, shrink and fade.
 
-What the data added to the prior is kept, lambda_kv - eta, as `weight` times a stored array: then fading all of it
-[Wang & Blei 11] is one multiplication, and an update costs what its batch costs.
+We keep what the data added to the prior, lambda_kv - eta, as `weight` times a stored array. Fading all of it
+[Wang & Blei 11] is then one multiplication, and the cost of an update depends only on its batch.
 
-Of many components few have ever had a given term. `present` lists these, term by term, for those who would not look at
-all components: it is made when it is first asked for, and `add_tokens` keeps it up. Lists are sorted, so that they are
-the same for one who has read the array from a file.
+Only a few of many components have ever had a given term. `present` lists these components for each term, for callers
+that must not look at all of them. It is made when it is first needed, and `add_tokens` updates it. The lists are
+sorted, so that they are the same after the array was read from a file.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy as np
 
 from bayestopics.base.jit import kernel
 
-SMALLEST_WEIGHT = 1e-100  # then it is multiplied into the array: what is added is divided by it
+SMALLEST_WEIGHT = 1e-100  # below it, the weight is multiplied into the array, because additions are divided by it
 GROWTH = 1.5
 
 
 class Present(NamedTuple):
-    """Components whose stored number is not 0: of term v, components[v, : lengths[v]]."""
+    """The components whose stored number is not 0; for term v they are components[v, : lengths[v]]."""
 
     lengths: np.ndarray  # int64[V]
     components: np.ndarray  # uint32[V, room]
 
 
 class Lists(NamedTuple):
-    """lambda - eta of some terms, where it is not 0: of row r, entries starts[r] .. ends[r] - 1, in no order.
+    """lambda - eta of some terms, where it is not 0: row r has the entries starts[r] .. ends[r] - 1, in no order.
 
-    A row has room for one component more a token of it that is drawn; see `place_in_list`.
+    Each row has room for one more component per token that is drawn from it; see `place_in_list`.
     """
 
     starts: np.ndarray  # int64[rows]
@@ -40,7 +40,7 @@ class Lists(NamedTuple):
 
 
 class Components:
-    """`count` components; `sizes` are documents (DP mixture) or tables (HDP), `totals` are tokens."""
+    """`count` components; `sizes` counts documents (DP mixture) or tables (HDP), `totals` counts tokens."""
 
     def __init__(self, term_count: int, eta: float, count: int = 0) -> None:
         self.eta = eta
@@ -57,7 +57,7 @@ class Components:
 
     @property
     def stored(self) -> np.ndarray:
-        """V x count; times `weight` it is lambda - eta."""
+        """V x count; this array times `weight` is lambda - eta."""
         return self._stored[:, : self.count]
 
     @property
@@ -71,7 +71,7 @@ class Components:
     # -- reading ------------------------------------------------------------------------------------
 
     def rows(self, terms: np.ndarray, room: int = 0) -> np.ndarray:
-        """lambda of these terms (rows), with `room` more components that have only the prior."""
+        """lambda of these terms (rows), followed by `room` further components that have only the prior."""
         rows = np.empty((len(terms), self.count + room))
         _fill_rows(terms, self.stored, self.weight, self.eta, rows)
         return rows
@@ -84,7 +84,7 @@ class Components:
         return self._present
 
     def lists(self, terms: np.ndarray, tokens: np.ndarray) -> Lists:
-        """lambda - eta of these terms (rows), each with room for so many tokens."""
+        """lambda - eta of these terms (rows), each row with room for this many tokens."""
         present = self.present()
         starts = np.concatenate(([0], np.cumsum(present.lengths[terms] + tokens)))
         lists = Lists(starts[:-1], starts[:-1].copy(), np.empty(starts[-1], np.int64), np.empty(starts[-1]))
@@ -104,19 +104,19 @@ class Components:
     # -- changing -----------------------------------------------------------------------------------
 
     def fade(self, rate: float) -> None:
-        """lambda <- lambda + rho (eta - lambda), and the sizes with it [11]."""
+        """lambda <- lambda + rho (eta - lambda), and the same for the sizes [11]."""
         keep = 1.0 - rate
         self.totals[:] *= keep
         self.sizes[:] *= keep
         if keep * self.weight < SMALLEST_WEIGHT:
             self.stored[:] *= keep * self.weight
             self.weight = 1.0
-            self._present = None  # some may be 0 now
+            self._present = None  # some entries may be 0 now
         else:
             self.weight *= keep
 
     def grow(self, born: int) -> None:
-        """`born` more components, empty."""
+        """Add `born` empty components."""
         needed = self.count + born
         if needed > len(self._sizes):
             room = max(needed, int(GROWTH * len(self._sizes)))
@@ -128,7 +128,7 @@ class Components:
         self.count = needed
 
     def add_tokens(self, terms: np.ndarray, z: np.ndarray) -> None:
-        """One token of each term to lambda of component z; those with a negative z are left out."""
+        """Add one token of each term to lambda of its component z; tokens with a negative z are left out."""
         amount, done = 1.0 / self.weight, 0
         while True:
             present = self.present()
@@ -140,7 +140,7 @@ class Components:
             self._present = Present(present.lengths, longer)
 
     def keep(self, chosen: np.ndarray) -> None:
-        """Only the components where `chosen` is true; the arrays shrink with them."""
+        """Keep only the components where `chosen` is true, and shrink the arrays."""
         self._stored = self.stored[:, chosen]
         self._totals, self._sizes = self.totals[chosen], self.sizes[chosen]
         self.count = len(self._sizes)
@@ -225,7 +225,7 @@ def _add_tokens(
     stored: np.ndarray,
     totals: np.ndarray,
 ) -> int:
-    """Tokens start, ...; returns the first that was not added, for want of room in a list."""
+    """Add the tokens from `start` on; returns the first that was not added because a list had no room."""
     for i in range(start, len(z)):
         v, k = terms[i], z[i]
         if k < 0:
@@ -246,7 +246,7 @@ def _add_tokens(
 
 @kernel
 def place_in_list(r: int, k: int, lists: Lists) -> int:
-    """The entry of component k in row r. If it has none it gets one that is 0, so that entries never move."""
+    """The entry of component k in row r. A component without one gets an entry of 0; entries never move."""
     starts, ends, components, excess = lists
     free = ends[r]
     for j in range(starts[r], ends[r]):

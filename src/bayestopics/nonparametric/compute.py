@@ -1,6 +1,6 @@
-"""The number of topics when the model has no fixed one: one chain of a sampler, or one stream of a variational method.
+"""Models that choose their own number of topics: one chain of a sampler, or one stream of a variational method.
 
-Both can be killed, and go on from a checkpoint with the same bits. `runs.hdp` runs several of them and sums them up.
+Both can be killed and continue from a checkpoint with the same bits. `runs.hdp` runs several and summarises them.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from bayestopics.nonparametric.hdp_held_out import left_to_right, left_to_right_
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_arrays, log_joint, random_start, to_arrays
 from bayestopics.nonparametric.learners import LEARNERS
 
-MOVES = {"gibbs": 0, "split-merge": 1}  # after a sweep, if not given, as in the paper
-STATES = 20  # of a chain, over which held-out probabilities are averaged
-PARTICLES = 60  # of left-to-right a document, over all states; each costs half the square of its length, times K
-LARGE = 0.01  # of the tokens: a topic below it is one that nobody would miss
+MOVES = {"gibbs": 0, "split-merge": 1}  # default number of moves after a sweep, as in the paper
+STATES = 20  # states of a chain over which held-out probabilities are averaged
+PARTICLES = 60  # left-to-right particles per document, over all states; each costs K times half its squared length
+LARGE = 0.01  # share of the tokens: nobody would miss a smaller topic
 STARTS = (1, 20, 5, 60)  # topics that the chains start with, in turn: below and above most answers
 
 
 @dataclass(frozen=True)
 class HdpSettings:
-    """What to do, in numbers that make sense together."""
+    """The settings of a run, checked to make sense together."""
 
     model: str = "hdp"
     method: str = "gibbs"
     variant: str = "exact"  # of split-merge
-    moves: int | None = None  # of split-merge after a sweep; None: MOVES
-    sampler: str = "plain"  # of the sweeps: blocked draws all tokens of a word in a document at once
+    moves: int | None = None  # split-merge moves after a sweep; None means MOVES
+    sampler: str = "plain"  # kind of sweep: "blocked" draws all tokens of a word in a document at once
     eta: float = 0.1
     gamma: float = 1.0  # of the top level
     concentration: float = 1.0  # of the documents; a DP mixture has none
-    resample: bool = False  # draw both too, from these on, with Gamma(1, 1) priors
-    sweeps: int | None = None  # kept, or passes over the documents; None: METHODS
-    burn_in: int = 500  # of the samplers
-    batch_size: int = 100  # of the variational methods
-    heldout: float | None = None  # the share of the documents, the last ones
+    resample: bool = False  # also sample both, starting from these values, with Gamma(1, 1) priors
+    sweeps: int | None = None  # sweeps to keep, or passes over the documents; None means METHODS
+    burn_in: int = 500  # sweeps to drop (samplers)
+    batch_size: int = 100  # documents per batch (variational methods)
+    heldout: float | None = None  # share of the documents to hold out, from the end
 
     def __post_init__(self) -> None:
         known = {"model": MODELS, "method": tuple(METHODS), "variant": VARIANTS, "sampler": tuple(HDP_SWEEPS)}
@@ -56,19 +56,21 @@ class HdpSettings:
             if getattr(self, name) not in names:
                 raise InputError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(names)}")
         if self.sampled and self.model != "hdp":
-            raise InputError(f"{self.method} is for the hdp; a {self.model} has truncation-free and truncated")
+            raise InputError(
+                f"method {self.method} needs model hdp; a {self.model} has the methods truncation-free and truncated"
+            )
         if self.variant == "paper" and self.method != "split-merge":
-            raise InputError(f"variant paper is of split-merge; {self.method} has none")
+            raise InputError(f"variant paper needs method split-merge; {self.method} has no variants")
         if self.moves is not None and self.method != "split-merge":
-            raise InputError(f"moves are of split-merge; {self.method} has none")
+            raise InputError(f"moves need method split-merge; {self.method} makes none")
         if self.moves is not None and self.moves < 1:
             raise InputError(f"split-merge needs at least one move after a sweep, not {self.moves}")
         if not self.sampled and (self.sampler != "plain" or self.resample):
             what = "resample" if self.resample else f"sampler {self.sampler}"
-            raise InputError(f"{what} is of gibbs and split-merge; {self.method} has no sweeps")
+            raise InputError(f"{what} needs method gibbs or split-merge; {self.method} has no sweeps")
         if self.work < 1 or self.burn_in < 0 or self.batch_size < 1:
-            sizes = f"{self.work} sweeps, {self.burn_in} of burn-in and batches of {self.batch_size}"
-            raise InputError(f"nothing to do with {sizes}")
+            sizes = f"{self.work} sweeps, {self.burn_in} sweeps of burn-in and batches of {self.batch_size}"
+            raise InputError(f"sweeps and batch size must be at least 1 and burn-in at least 0, not {sizes}")
         if self.heldout is not None and not 0.0 < self.heldout < 1.0:
             raise InputError(f"the held-out share must be between 0 and 1, not {self.heldout}")
         HdpPrior(self.gamma, self.concentration, self.eta)
@@ -87,12 +89,12 @@ class HdpSettings:
 
 
 def split(corpus: Corpus, share: float | None) -> tuple[Corpus, Corpus | None]:
-    """The documents to learn from, and the last ones, that share of all, at least one."""
+    """The documents to learn from, and the held-out ones: the last `share` of all documents, at least one."""
     if share is None:
         return corpus, None
     first = corpus.document_count - max(1, round(share * corpus.document_count))
     if first < 1:
-        raise InputError(f"{corpus.name}: no document is left to learn from")
+        raise InputError(f"{corpus.name}: no document is left to learn from; hold out a smaller share")
     parts = ((corpus.counts[:first], "the rest of"), (corpus.counts[first:], "the held-out documents of"))
     training, held_out = (
         Corpus.from_sparse(counts, corpus.vocabulary, name=f"{which} {corpus.name}") for counts, which in parts
@@ -102,12 +104,12 @@ def split(corpus: Corpus, share: float | None) -> tuple[Corpus, Corpus | None]:
 
 @dataclass
 class Outcome:
-    """One chain or stream: a row a sweep (or a saved update, and the last), the seconds of each, and where it ended."""
+    """One chain or stream: one row per sweep (or saved update, and the last), the seconds of each, the last state."""
 
     rows: list[dict[str, float]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    held_out: list[np.ndarray] = field(default_factory=list)  # log estimates: a row a document, a column a repeat
-    resumed: int = 0  # how often it went on from a checkpoint
+    held_out: list[np.ndarray] = field(default_factory=list)  # log estimates, documents x repeats
+    resumed: int = 0  # how often it continued from a checkpoint
     counts: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # terms x topics in use, the largest first
     arrays: dict[str, np.ndarray] = field(default_factory=dict)  # the last state
 
@@ -124,8 +126,8 @@ def sample(
     checkpoint: Checkpoint,
     progress: Progress | None,
 ) -> Outcome:
-    """Chain `number` of a sampler. Held-out documents are looked at in STATES states, evenly spaced, the last among
-    them."""
+    """Chain `number` of a sampler. Held-out documents are scored at STATES evenly spaced states, up to and including
+    the last."""
     training, held_out = split(corpus, settings.heldout)
     states = min(STATES, settings.work)
     priors = ConcentrationPriors() if settings.resample else None
@@ -170,7 +172,7 @@ def learn(
     checkpoint: Checkpoint,
     progress: Progress | None,
 ) -> Outcome:
-    """Stream `number` of a variational method: passes, each in a random order, then the held-out words."""
+    """Stream `number` of a variational method: passes in random orders, then the score of the held-out words."""
     training, held_out = split(corpus, settings.heldout)
     documents, kind, done = training.document_count, LEARNERS[settings.model, settings.method], Outcome()
     saved = checkpoint.load()
@@ -197,7 +199,7 @@ def learn(
             checkpoint.save((learner.state_dict(), order, done.seconds, done.resumed))
     saved_updates = learner.history.table().astype(int).tolist()
     last = [learner.documents_seen, learner.used_components()]
-    ended = [] if saved_updates[-1:] == [last] else [last]  # of a long history not every update is kept
+    ended = [] if saved_updates[-1:] == [last] else [last]  # a long history does not keep every update
     done.rows = [dict(zip(("documents", "topics"), row, strict=True)) for row in saved_updates + ended]
     components, used = learner.components, learner.used_components()
     done.counts, done.arrays = by_size(components.weight * components.stored)[:, :used], learner.state_dict()
@@ -209,7 +211,7 @@ def learn(
 
 
 def steps_of(first: int, end: int, unit: str, progress: Progress | None) -> Iterator[int]:
-    """first .. end - 1; how many are done is told to `progress`, or shown in a bar of its own."""
+    """Iterate over first .. end - 1, and tell `progress` how many are done, or show an own progress bar."""
     steps: Iterable[int] = range(first, end)
     if progress is None:
         steps = counted(steps, "hdp", unit, total=end, done=first)
@@ -222,12 +224,12 @@ def steps_of(first: int, end: int, unit: str, progress: Progress | None) -> Iter
 
 
 def by_size(counts: np.ndarray) -> np.ndarray:
-    """The columns, the largest first."""
+    """The columns in order of size, the largest first."""
     return counts[:, np.argsort(-counts.sum(axis=0), kind="stable")]
 
 
 def compile_method(settings: HdpSettings) -> None:
-    """Compile all that is timed, or take it from the cache."""
+    """Compile everything that is timed, or load it from the cache."""
     run, sweeps = (sample, 20) if settings.sampled else (learn, 2)
     short = replace(settings, sweeps=sweeps, burn_in=0, batch_size=2, heldout=None)
     run(tiny_corpus(), short, 0, lambda _: np.random.default_rng(0), NoCheckpoint(), lambda _: None)

@@ -1,6 +1,6 @@
 """Resampling gamma and the documents' concentration by auxiliary variables (Teh et al. 2006, appendix A).
 
-Both are given the tables, beta integrated out: so they are drawn between the tables and beta.
+Both are drawn given the tables, with beta integrated out; so they are drawn after the tables and before beta.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bayestopics.base.problems import InputError
 
 @dataclass(frozen=True)
 class GammaPrior:
-    """Gamma(shape, rate): mean shape / rate."""
+    """Gamma(shape, rate), with mean shape / rate."""
 
     shape: float = 1.0
     rate: float = 1.0
@@ -43,9 +43,9 @@ def draw_concentration(
 
 
 def _draw(value: float, power: int, sizes: np.ndarray, prior: GammaPrior, rng: np.random.Generator) -> float:
-    """x from x^power prod_j G(x) / G(x + n_j) times its prior.
+    """Draw x from x^power prod_j G(x) / G(x + n_j) times its prior.
 
-    G(x) / G(x + n) is the integral of w^x (1 - w)^(n - 1) (1 + n / x) over w, but for a constant: given
+    Up to a constant, G(x) / G(x + n) is the integral of w^x (1 - w)^(n - 1) (1 + n / x) over w. So, given
     w_j ~ Beta(x + 1, n_j) and s_j ~ Bernoulli(n_j / (n_j + x)), x is a gamma variable.
     """
     log_w = np.log(rng.beta(value + 1.0, sizes))

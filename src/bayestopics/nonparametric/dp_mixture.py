@@ -1,8 +1,9 @@
-"""The DP mixture of multinomials, one component a document: the probability of a document that was held out.
+"""The DP mixture of multinomials, with one component per document: the probability of a held-out document.
 
-Two forms, both exact. `plug_in` is the paper's [Wang & Blei, S.3]: the means of theta and pi are taken for the truth.
-`collapsed` is E_q[p(x)], theta and pi summed out: what the model believes, uncertainty included. In both the components
-not yet seen take part, with the mean of their prior: probabilities of all documents of a length sum to one.
+There are two forms, both exact. `plug_in` is the paper's [Wang & Blei, S.3]: it takes the means of theta and pi for the
+truth. `collapsed` is E_q[p(x)] with theta and pi integrated out: what the model believes, including its uncertainty.
+Both include the components not yet seen, with the mean of their prior, so that the probabilities of all documents of
+one length sum to one.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.stream import Bags, Learner
 from bayestopics.nonparametric.truncation_free import factors_of_a_product
 
-BLOCK = 512  # documents at a time: memory stays bounded
+BLOCK = 512  # documents at a time, to bound the memory
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """log p(x) of each document, as a sequence of tokens."""
+    """log p(x) of each document, read as a sequence of tokens."""
 
     log_likelihoods: np.ndarray
     tokens: int
@@ -47,14 +48,14 @@ def plug_in(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
 
 
 def collapsed(learner: Learner, corpus: Corpus | sparse.csr_array) -> HeldOut:
-    """log of the sum of the weights in [6]: E_q over theta and pi, unseen components included."""
+    """The log of the sum of the weights in [6]: E_q over theta and pi, including unseen components."""
     bags = _with_words(corpus, learner.term_count)
     components = learner.components
     rows, totals = components.rows(bags.kinds, 1), components.row_totals(1)
     factors = factors_of_a_product(components.eta, totals.max() + bags.lengths.max())
     likelihoods = log_likelihoods_of_all(bags.offsets, bags.rows, bags.counts, bags.lengths, rows, totals, factors)
     weights, unseen = learner.mean_weights()
-    with np.errstate(divide="ignore"):  # a truncated q leaves nothing to unseen components
+    with np.errstate(divide="ignore"):  # a truncated q leaves no weight for unseen components
         log_weights = np.log(np.append(weights, unseen))
     return HeldOut(logsumexp(likelihoods + log_weights, axis=1), int(bags.counts.sum()))
 
@@ -80,7 +81,7 @@ def log_likelihoods(
 ) -> None:
     """log of G(L_k) / G(L_k + n) prod_w G(lambda_kw + c_w) / G(lambda_kw) for the components in `result`.
 
-    The ratios of gammas are products, whose log is taken once every `factors` of them.
+    The ratios of gammas are products; the log is taken only once every `factors` factors.
     """
     components = len(result)
     product = np.ones(components)

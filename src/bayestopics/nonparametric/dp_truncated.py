@@ -1,7 +1,7 @@
 """The DP mixture by mean field at a truncation level: the baseline [Wang & Blei, section 2.1; Blei & Jordan 2006].
 
-q(z_i = k) is proportional to exp E[log pi_k + sum_w c_w log theta_kw] [5]. Stochastic, a batch at a time, or
-coordinate ascent on the whole corpus, with its bound [3].
+q(z_i = k) is proportional to exp E[log pi_k + sum_w c_w log theta_kw] [5]. Updates are stochastic, one batch at a time,
+or coordinate ascent on the whole corpus, which also gives the bound [3].
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class TruncatedDPMixture(Truncated):
         return Score(collapsed(self, held_out).per_word, 0.0)
 
     def responsibilities(self, bags: Bags, sticks: ClosedSticks) -> tuple[np.ndarray, np.ndarray]:
-        """q(z) of every document [5], and the logs of what they are divided by."""
+        """q(z) of every document [5], and the logs of the normalisers."""
         scores = bags.matrix() @ expected_log_rows(self.components, bags.kinds) + sticks.expected_logs()
         normalisers = logsumexp(scores, axis=1)
         return np.exp(scores - normalisers[:, None]), normalisers
@@ -54,7 +54,7 @@ class TruncatedDPMixture(Truncated):
     def _ascent(self, bags: Bags) -> Ascent:
         def local(sticks: ClosedSticks) -> tuple[np.ndarray, np.ndarray, float]:
             q, normalisers = self.responsibilities(bags, sticks)
-            # [3] with q(z) at its best: E[log p(x, z)] - E[log q(z)] is the sum of the normalisers
+            # [3] at the optimal q(z): E[log p(x, z)] - E[log q(z)] is the sum of the log normalisers
             return bags.matrix().T @ q, q.sum(axis=0), normalisers.sum()
 
         return local

@@ -1,11 +1,11 @@
 """The DP mixture by locally collapsed variational inference, without truncation [Wang & Blei, sections 2.2 and 2.3].
 
-A document's component is drawn from q(z) = E_q[p(x, z | theta, pi)] [6], in closed form. The documents of a batch share
-their draws [the display after 11]: each is drawn given the others, whose counts join lambda, u and v. Among components
-born in the batch the law is that of the Chinese restaurant: their order on the stick is summed out.
+A document's component is drawn from q(z) = E_q[p(x, z | theta, pi)] [6], in closed form. The documents of a batch
+depend on each other [the display after 11]: each is drawn given the others, whose counts are added to lambda, u and v.
+Components born in the batch follow the Chinese restaurant process: their order on the stick is summed out.
 
-The cost grows with the number of components: a document needs its probability under every one of them. Lists of the
-components that have had a term, as in the HDP, would not help: on KOS and NIPS they hold 36 to 78 % of all.
+The cost grows with the number of components, because a document needs its probability under each of them. Lists of the
+components that have had a term, as in the HDP, would not help: on KOS and NIPS they hold 36 to 78 % of all components.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
-ROOM = 16  # components that may be born before arrays are made larger
+ROOM = 16  # components that can be born before the arrays must grow
 
 
 class TruncationFreeDPMixture(TruncationFree):
-    """`sweeps` Gibbs sweeps over a batch after its first, sequential draw; a batch of one document needs none."""
+    """Makes `sweeps` Gibbs sweeps over a batch after a first sequential draw; a batch of one document needs none."""
 
     name = "truncation-free DP mixture"
 
@@ -59,7 +59,7 @@ class TruncationFreeDPMixture(TruncationFree):
         return draw_batch(components, self.top_concentration(), bags, sweeps, self.rng)
 
     def _add(self, components: Components, bags: Bags, drawn: np.ndarray, first: int = 0) -> None:
-        """lambda_kw += n_kw, and one more document for the size of component z."""
+        """lambda_kw += n_kw, and the size of component z grows by one document."""
         components.grow(max(int(drawn.max(initial=-1)) + 1 - components.count, 0))
         z = np.where(drawn >= first, drawn, -1)
         _add_entries(bags.offsets, bags.terms, bags.counts, z, 1.0 / components.weight, components.stored)
@@ -73,8 +73,8 @@ class TruncationFreeDPMixture(TruncationFree):
 def draw_batch(
     components: Components, concentration: float, bags: Bags, sweeps: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """The component of each document, one in turn and then in `sweeps` Gibbs sweeps; numbers from `components.count` on
-    are new, and every such number up to the largest is in use.
+    """Draw the component of each document, first one after the other and then in `sweeps` Gibbs sweeps. Numbers from
+    `components.count` on are new components, and every such number up to the largest is in use.
     """
     sticks = Sticks.of(components.sizes, concentration)
     room = min(ROOM, len(bags))
@@ -125,7 +125,7 @@ def _log_likelihood_of_new(
 def _weights(
     order: np.ndarray, u: np.ndarray, v: np.ndarray, members: np.ndarray, concentration: float, weights: np.ndarray
 ) -> None:
-    """E[pi_k] given the documents that have a component; the last entry of `weights` is that of a new one."""
+    """E[pi_k] given the documents that have a component; the last entry of `weights` is for a new component."""
     old, slots = len(order), len(members)
     in_tail = 0
     for k in range(old, slots):
@@ -166,7 +166,7 @@ def _draw_documents(
     factors: int,
     words: np.ndarray,
 ) -> int:
-    """Draw the components of documents start, ...; returns the first that was not drawn, for want of room."""
+    """Draw the components of the documents from `start` on; returns the first that was not drawn for lack of room."""
     old, slots = len(order), len(members)
     weights = np.empty(slots + 1)
     log_weights = np.empty(slots + 1)
@@ -175,9 +175,9 @@ def _draw_documents(
         empty = slots
         for k in range(old, slots):
             empty = k if members[k] == 0 else empty
-        if empty == slots:  # before anything is drawn: a draw that was dropped would make births rarer
+        if empty == slots:  # stop before drawing: to drop a draw would make births rarer
             return d
-        # out of its component
+        # take it out of its component
         k = z[d]
         if k >= 0:
             members[k] -= 1
@@ -204,7 +204,7 @@ def _draw_documents(
                 threshold -= weights[k]
                 if threshold < 0.0:
                     break
-        # into its component
+        # put it into its component
         new = empty if new == slots else new
         z[d] = new
         members[new] += 1

@@ -1,12 +1,13 @@
 """Blocked Gibbs for the HDP: all tokens of a (document, term) pair at once [Zhang & Sisson's open question].
 
-Given a finite set of topics a block is one of LDA. But the topics not seen yet are infinitely many, and several may
-open within a block. Take the block out: topics that only it had join the unseen ones. Order these by size-biased
-picks, and restrict the block to the seen topics and the first CANDIDATES of that order. The order does not depend on
-which of them the block has, so this is Gibbs on an extended state: given the order, the topics that the block has
-must be among the first (else it stays as it is), and new assignments are drawn among them. The order given the
-state: a topic of the block is next in proportion to its weight, or a topic that nobody has, with weight beta_u; the
-latter is a Beta(1, gamma) share of beta_u, because size-biased picks of a Dirichlet process are its stick-breaking.
+With a finite set of topics, a block would be drawn as in LDA. But there are infinitely many unseen topics, and a block
+may open several of them. So we take the block out; topics that only it had become unseen. We order the unseen topics by
+size-biased picks and restrict the block to the seen topics and the first CANDIDATES of this order. The order does not
+depend on which of them the block uses, so this is Gibbs on an extended state: given the order, the block's own topics
+must be among the first CANDIDATES (otherwise the block stays as it is), and its new assignments are drawn from these.
+Given the state, the next topic in the order is either a topic of the block, in proportion to its weight, or a topic
+that nobody has, with weight beta_u. The latter takes a Beta(1, gamma) share of beta_u, because size-biased picks of a
+Dirichlet process are its stick-breaking.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from bayestopics.nonparametric.hdp_gibbs import break_stick, free_label, model, 
 from bayestopics.nonparametric.hdp_state import SPARE, HdpState
 from bayestopics.nonparametric.top_level import draw_weights
 
-CANDIDATES = 4  # unseen topics that a block may open; any number is exact. No more than SPARE
-# Sweeps that go token by token: a block with more than CANDIDATES topics of its own would stay as it is for ever, and
-# where gamma is far above CANDIDATES the first few unseen topics weigh too little.
+CANDIDATES = 4  # unseen topics that a block may open; any number up to SPARE is exact
+# Some sweeps go token by token: a block with more than CANDIDATES topics of its own would otherwise never change, and
+# if gamma is far above CANDIDATES, the first few unseen topics weigh too little.
 PLAIN_SWEEPS = 1 / 16
 assert CANDIDATES <= SPARE
 
 
 def sweep(state: HdpState, rng: np.random.Generator, resample: ConcentrationPriors | None = None) -> HdpState:
-    """Every block once, then beta (and both concentrations, if they have priors)."""
+    """Draw every block once, then beta (and both concentrations, if they have priors)."""
     return draw_weights(draw_assignments(state, rng), rng, resample)
 
 
@@ -56,12 +57,12 @@ def draw_assignments(state: HdpState, rng: np.random.Generator) -> HdpState:
 def _order_unseen(
     topic_total: np.ndarray, alpha: np.ndarray, alpha_new: np.ndarray, gamma: float, words: np.ndarray
 ) -> bool:
-    """The first CANDIDATES unseen topics, with weights and labels of their own; are all those of the block among them?
+    """Give weights and labels to the first CANDIDATES unseen topics; returns whether they include all of the block's.
 
-    The block is out of the counts: a label without tokens, but with weight, is a topic that only the block had.
+    The block is not in the counts, so a label with weight but without tokens is a topic that only the block had.
     """
     labels = len(alpha)
-    left = np.zeros(labels, np.bool_)  # topics of the block that are still to be placed
+    left = np.zeros(labels, np.bool_)  # topics of the block that are not placed yet
     for t in range(labels):
         left[t] = topic_total[t] == 0 and alpha[t] > 0.0
     for _ in range(CANDIDATES):
@@ -108,7 +109,7 @@ def _sweep(
     words: np.ndarray,
     starts: np.ndarray,
 ) -> int:
-    """Tokens and blocks from `start` on, in the order of `State.by_block`; returns the first that lacks labels."""
+    """Draw tokens and blocks from `start` on, in the order of `State.by_block`; returns the first that lacks labels."""
     labels = len(alpha)
     largest = largest_block(documents, terms)
     table, constants = np.empty((labels, largest + 1)), np.empty((labels, largest + 1))

@@ -1,10 +1,11 @@
-"""Moves of whole blocks, all tokens of a document in one topic, for the truncation-free HDP; and the tables after them.
+"""Moves of whole blocks for the truncation-free HDP, and the tables after them. A block is all tokens of a document in
+one topic.
 
-A block goes from its topic to any that the document does not have, or to a new one, by its conditional: a Gibbs step
-on the topic of a set of tokens that the step itself does not change. So topics are born with many words, as in the DP
-mixture. With block size m, topic k has the weight
+A block moves from its topic to one that the document does not have, or to a new one, by its conditional distribution.
+This is a Gibbs step on the topic of a set of tokens that the step itself does not change. So topics are born with many
+words, as in the DP mixture. With block size m, topic k has the weight
     prod_{i<m} (b pi_k + i) / (sum_v lambda_kv + i)  prod_w lambda_kw (lambda_kw + 1) ... (lambda_kw + c_w - 1).
-For a new topic pi_k is needed: a stick is drawn from Beta(1, a) for the choice, and b pi_k as the first factor becomes
+A new topic needs a pi_k: a stick is drawn from Beta(1, a) for this choice, and the first factor b pi_k becomes
 b (1 - sum pi), the mass of all unseen topics (Neal 2000, algorithm 8, with one auxiliary component). A block that is
 alone in a new topic keeps the topic's stick.
 """
@@ -40,14 +41,14 @@ def _block_weights(
     factors: int,
     log_weights: np.ndarray,
 ) -> None:
-    """log of the weight of every topic; block[i] is the row of token i, equal rows side by side."""
+    """The log weight of every topic; block[i] is the row of token i, and equal rows are side by side."""
     slots = len(totals)
     product = np.ones(slots)
     log_weights[:slots] = 0.0
     repeat = 0
     for i in range(len(block)):
         repeat = repeat + 1 if i > 0 and block[i] == block[i - 1] else 0
-        least = eta + repeat  # of a topic that has not had the term
+        least = eta + repeat  # for a topic that has not had the term
         if i == 0:
             for k in range(slots):
                 product[k] = least / totals[k]
@@ -108,8 +109,8 @@ def finish_documents(
     constants: tuple[int, float, float, float, float, int, bool],
     words: np.ndarray,
 ) -> int:
-    """Move the blocks of documents start, ..., if `blocks`, and draw their tables; returns the first document without
-    room for its topics.
+    """Move the blocks of the documents from `start` on, if `blocks`, and draw their tables; returns the first document
+    whose topics had no room.
     """
     token_offsets, row_of, z, place = tokens
     old, gamma, concentration, eta, total_eta, factors, blocks = constants
@@ -130,7 +131,7 @@ def finish_documents(
             return d
         moved, block = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
         for j in range(count if blocks else 0):
-            # out of its topic
+            # take it out of its topic
             k, size = topics[j], 0
             for i in range(begin, end):
                 if z[i] == k:
@@ -140,7 +141,7 @@ def finish_documents(
             totals[k] -= size
             members[k] -= size
             in_document[k] = 0
-            # a stick for a new topic; if k has lost all that it had, that is the new one
+            # a stick for a new topic; if k has just lost all its tokens, k is the new topic
             new = k
             if k >= old and members[k] == 0:
                 unseen[0] += pi[k]
@@ -159,7 +160,7 @@ def finish_documents(
                 unseen[0] = max(unseen[0] - pi[new], 0.0)
             else:
                 pi[new] = 0.0
-            # into its topic
+            # put it into its topic
             for i in moved[:size]:
                 z[i], place[i] = chosen, place_in_list(row_of[i], chosen, lists)
                 lists.excess[place[i]] += 1.0

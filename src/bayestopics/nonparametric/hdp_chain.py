@@ -21,7 +21,7 @@ HDP_SWEEPS = dict(zip(SWEEPERS, (plain, hdp_blocked), strict=True))
 
 @dataclass(frozen=True, eq=False)
 class HdpChain:
-    """A row a kept sweep."""
+    """One row per kept sweep."""
 
     topics: np.ndarray  # int64[n]: K
     log_joint: np.ndarray  # float64[n]: log p(w, partition, beta), see `hdp_state.log_joint`
@@ -29,11 +29,11 @@ class HdpChain:
     merges: np.ndarray  # int64[n, 2]: the same
     concentrations: np.ndarray  # float64[n, 2]: gamma and the documents' concentration
     last: HdpState
-    seconds: float  # of all sweeps and moves, burn-in included
+    seconds: float  # of all sweeps and moves, including burn-in
 
     @property
     def acceptance(self) -> tuple[float, float]:
-        """Of splits and of merges; nan where none was proposed."""
+        """The acceptance rates of splits and of merges; nan if none was proposed."""
         proposed, accepted = np.array([self.splits.sum(axis=0), self.merges.sum(axis=0)]).T
         with np.errstate(invalid="ignore"):
             rates = accepted / proposed
@@ -57,12 +57,12 @@ def hdp_gibbs(
     start: HdpState | None = None,
     rng: np.random.Generator,
 ) -> HdpChain:
-    """`burn_in` sweeps are dropped, `sweeps` kept; after each there are `moves` split-merge moves.
+    """Drop `burn_in` sweeps and keep `sweeps`; after each sweep make `moves` split-merge moves.
 
-    From a random start with `topics` topics, or going on from the last state of another chain, which stays as it is.
+    The chain starts at random with `topics` topics, or from the last state of another chain, which is not changed.
     """
     if sweeps < 1 or burn_in < 0 or moves < 0:
-        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {moves} moves")
+        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} sweeps of burn-in and {moves} moves")
     if sampler not in HDP_SWEEPS:
         raise InputError(f"unknown sampler {sampler!r}; known are {', '.join(HDP_SWEEPS)}")
     check(variant, choice)
@@ -97,6 +97,6 @@ def step(
 
 
 def tally(moves: list[Move], split: bool) -> tuple[int, int]:
-    """(proposed, accepted) of the splits, or of the merges."""
+    """How many splits (or merges) were proposed and accepted."""
     chosen = [move.accepted for move in moves if move.split == split]
     return len(chosen), sum(chosen)

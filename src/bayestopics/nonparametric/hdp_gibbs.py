@@ -1,8 +1,8 @@
 """Gibbs sampling for the HDP by direct assignment (Teh et al. 2006, section 5.3).
 
-A token goes to topic k with weight (n_dk + a beta_k) (m_kv + eta) / (m_k + V eta), to a new one with a beta_u / V;
-a new topic breaks a Beta(1, gamma) share off beta_u, and a topic that loses its last token gives its weight back. One
-free label, the candidate, stands for the new topic: with no tokens and alpha = a beta_u its weight is the right one.
+A token joins topic k with weight (n_dk + a beta_k) (m_kv + eta) / (m_k + V eta), or a new topic with a beta_u / V. A
+new topic breaks a Beta(1, gamma) share off beta_u, and a topic that loses its last token gives its weight back. One
+free label, the candidate, stands for the new topic: without tokens and with alpha = a beta_u it has the right weight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayestopics.nonparametric.top_level import SMALLEST_WEIGHT, draw_weights
 
 
 def sweep(state: HdpState, rng: np.random.Generator, resample: ConcentrationPriors | None = None) -> HdpState:
-    """Every assignment once, then beta (and both concentrations, if they have priors)."""
+    """Draw every assignment once, then beta (and both concentrations, if they have priors)."""
     return draw_weights(draw_assignments(state, rng), rng, resample)
 
 
@@ -37,7 +37,7 @@ def draw_assignments(state: HdpState, rng: np.random.Generator) -> HdpState:
 
 
 def through(visit: Callable[[HdpState, int], int], state: HdpState) -> HdpState:
-    """Visit tokens from 0 on; a kernel that stops before the end lacks labels, and goes on with more of them."""
+    """Visit tokens from 0 on; a kernel that stops before the end lacks labels, gets more, and continues."""
     state = fitted(state)
     reached = visit(state, 0)
     while reached < len(state.assignments):
@@ -47,7 +47,7 @@ def through(visit: Callable[[HdpState, int], int], state: HdpState) -> HdpState:
 
 
 def model(state: HdpState) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float, float]:
-    """What kernels get, in this order."""
+    """The arguments of the kernels, in their order."""
     counts = (state.document_topic, state.term_topic, state.topic_total)
     return (*counts, state.alpha, state.alpha_new, state.gamma, state.eta, state.total_eta)
 
@@ -105,7 +105,7 @@ def visit_tokens(
 ) -> int:
     """Draw the topics of tokens start .. end - 1 in turn; returns the first that was not drawn for lack of labels.
 
-    As `lda.dense`: `factor` is kept for the document, counts include the token, and rows are written when it moves.
+    As in `lda.dense`, `factor` is kept per document, the counts include the token, and rows are written when it moves.
     """
     labels = len(alpha)
     factor = np.empty(labels)
@@ -122,7 +122,7 @@ def visit_tokens(
             factor[candidate] = alpha_new[0] / total_eta
         old = int(assignments[i])
         last = topic_total[old] == 1
-        if last:  # its topic goes with it
+        if last:  # it is the last token of its topic, which goes with it
             document_topic[d, old], term_topic[v, old], topic_total[old] = 0, 0, 0
             alpha_new[0] += alpha[old]
             alpha[old] = 0.0
@@ -137,7 +137,7 @@ def visit_tokens(
             if others < CANCELLED * with_token:
                 others = _mass_of_others(v, term_topic, eta, factor, old)
             mass = others + chosen
-        threshold = uniform(words) * mass - chosen  # the topic that it has comes first: most tokens stay
+        threshold = uniform(words) * mass - chosen  # its current topic comes first, because most tokens stay
         if threshold < 0.0:
             continue
         new = candidate

@@ -1,11 +1,11 @@
 """The probability of a held-out document under the HDP topic model.
 
-Of a learner, at the means of pi and theta [Wang & Blei, S.3]. Then the model is LDA with Dirichlet parameters b pi. Two
-estimates of p(x), both unbiased: left-to-right, and importance sampling of the document's topic weights. The paper's
-proposal for the latter, Dirichlet(b pi + counts), has weights of infinite variance; with a share of the prior mixed in
-they are bounded by the inverse of that share.
+For a learner, we take pi and theta at their means [Wang & Blei, S.3]; the model is then LDA with Dirichlet parameters
+b pi. There are two estimates of p(x), both unbiased: left-to-right, and importance sampling of the document's topic
+weights. The paper's proposal for the latter, Dirichlet(b pi + counts), has weights of infinite variance. With a share
+of the prior mixed in, the weights are bounded by the inverse of this share.
 
-Of the states of a Gibbs chain, without any plug-in: see `left_to_right_of_states`.
+For the states of a Gibbs chain nothing is plugged in; see `left_to_right_of_states`.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.stream import Bags, Learner, Score
 
-LARGE_SCATTER = 1.0  # nats: beyond, the delta method says less than the truth
-GIBBS_SWEEPS = 20  # whose second half gives the counts of a proposal
-LEFT_WHOLE = 1e-3  # of what beta leaves to topics not seen: so little is not broken further, and is one topic
-MOST_PIECES = 200  # nor is it then; with gamma below 20 the first comes first
-SCORE_PARTICLES = 10  # of a score that is taken while learning goes on
-GROUPS = 10  # of importance draws, whose means are compared: single weights have two scales, the prior's and the other
+LARGE_SCATTER = 1.0  # nats (a factor of 2.7 in probability): beyond it, the delta method understates the error
+GIBBS_SWEEPS = 20  # the second half gives the counts of a proposal
+LEFT_WHOLE = 1e-3  # share of the weight of unseen topics: so small a rest is not broken further, but is one topic
+MOST_PIECES = 200  # nor is it broken into more pieces; with gamma below 20 LEFT_WHOLE comes first
+SCORE_PARTICLES = 10  # for a score taken while learning continues
+GROUPS = 10  # of importance draws; their means are compared, because single weights have two scales
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatedHeldOut:
-    """Independent estimates of p(x), of each document with words, and the logs of their means."""
+    """Independent estimates of p(x) for each document with words, and the logs of their means."""
 
     log_estimates: np.ndarray  # documents x repeats
     tokens: int
@@ -53,10 +53,11 @@ class EstimatedHeldOut:
 
     @property
     def standard_error(self) -> float:
-        """Of `per_word`, from the draws alone, not from the choice of documents.
+        """The error of `per_word` from the draws alone, not from the choice of documents.
 
-        The standard deviation of a document's log estimates over sqrt(repeats) where that deviation is below 1 nat;
-        else the deviation itself, and `per_word` is too low by up to as much: p(x) is unbiased, its log is not.
+        For each document it is the standard deviation of its log estimates divided by sqrt(repeats), if this deviation
+        is below 1 nat. Otherwise it is the deviation itself, and `per_word` may be too low by as much: the estimate of
+        p(x) is unbiased, but its log is not.
         """
         spread = self.log_estimates.std(axis=1, ddof=1)
         errors = np.where(spread < LARGE_SCATTER, spread / np.sqrt(self.log_estimates.shape[1]), spread)
@@ -64,12 +65,12 @@ class EstimatedHeldOut:
 
     @property
     def share_of_the_largest(self) -> float:
-        """How much of a document's sum is its largest term, on average: near 1 it is worth one repeat."""
+        """The share of a document's sum that its largest term has, on average; near 1, only one repeat counts."""
         return float(np.mean(np.exp(self.log_estimates.max(axis=1) - logsumexp(self.log_estimates, axis=1))))
 
 
 def score(learner: Learner, held_out: Corpus | sparse.csr_array) -> Score:
-    """For a learner's history. The generator is not the learner's: it learns the same whether it is scored or not."""
+    """A score for a learner's history. It has its own generator, so that scoring does not change the learning."""
     found = left_to_right(learner, held_out, SCORE_PARTICLES, np.random.default_rng(learner.updates))
     return Score(found.per_word, found.standard_error)
 
@@ -77,7 +78,7 @@ def score(learner: Learner, held_out: Corpus | sparse.csr_array) -> Score:
 def left_to_right(
     learner: Learner, corpus: Corpus | sparse.csr_array, particles: int, rng: np.random.Generator
 ) -> EstimatedHeldOut:
-    """At the means of a learner's pi and theta."""
+    """Left-to-right at the means of a learner's pi and theta."""
     bags, alpha, theta = _prepared(learner, corpus)
     return left_to_right_given(alpha, theta, bags, particles, rng)
 
@@ -85,7 +86,7 @@ def left_to_right(
 def left_to_right_given(
     alpha: np.ndarray, theta: np.ndarray, bags: Bags, particles: int, rng: np.random.Generator
 ) -> EstimatedHeldOut:
-    """Given Dirichlet parameters alpha of the documents and topics theta (V x K)."""
+    """Left-to-right given the documents' Dirichlet parameters alpha and the topics theta (V x K)."""
     if particles < 2:
         raise InputError(f"left-to-right needs at least 2 particles for an error, not {particles}")
     log_theta, words = np.log(theta), new_words(rng)
@@ -100,10 +101,11 @@ def left_to_right_given(
 def left_to_right_of_states(
     states: Sequence[HdpState], corpus: Corpus, particles: int, rng: np.random.Generator
 ) -> EstimatedHeldOut:
-    """An estimate a document and state of p(x | z, beta), the terms of all topics integrated out given z.
+    """One estimate per document and state of p(x | z, beta), with the terms of all topics integrated out given z.
 
-    What beta leaves to topics not seen is broken into pieces, drawn anew for each state. So an estimate is unbiased,
-    but for the last, tiny piece; and if the states are from the posterior, the mean over states is for p(x | corpus).
+    The weight that beta leaves to unseen topics is broken into pieces, which are drawn anew for each state. So an
+    estimate is unbiased except for the last, tiny piece. If the states come from the posterior, the mean over states
+    estimates p(x | corpus).
     """
     ends = corpus.document_offsets
     documents = [corpus.terms[ends[d] : ends[d + 1]] for d in np.flatnonzero(corpus.document_lengths)]
@@ -118,7 +120,7 @@ def left_to_right_of_states(
 
 
 def _shown(documents: list[Any], more: str = "") -> Iterable[Any]:
-    """With a progress bar: long documents take long."""
+    """With a progress bar, because long documents take a long time."""
     return counted(documents, f"left to right{more}", "document")
 
 
@@ -129,7 +131,7 @@ def _of_active(state: HdpState) -> HdpState:
 
 
 def _broken(state: HdpState, rng: np.random.Generator) -> HdpState:
-    """With topics that have no tokens, whose weights are those of the sticks beyond the topics in use."""
+    """Add topics without tokens; their weights are the sticks beyond the topics in use."""
     left, pieces = 1.0, list[float]()
     while left > LEFT_WHOLE and len(pieces) < MOST_PIECES:
         piece = left * rng.beta(1.0, state.gamma)
@@ -151,9 +153,9 @@ def importance_sampling(
     rng: np.random.Generator,
     prior_share: float = 0.0,
 ) -> EstimatedHeldOut:
-    """The paper's for `prior_share` 0; with 0.1, say, one of ten draws is from the prior, and weights are at most 10.
+    """The paper's estimate if `prior_share` is 0; with 0.1, a tenth of the draws is from the prior; weights are <= 10.
 
-    `draws` are in 10 groups, as equal as can be had: a group's mean is one estimate.
+    The draws are divided into 10 groups of nearly equal size; the mean of a group is one estimate.
     """
     if draws < GROUPS:
         raise InputError(f"importance sampling needs at least {GROUPS} draws, not {draws}")
@@ -178,7 +180,7 @@ def importance_sampling(
 
 
 def _log_mixture(log_phi: np.ndarray, alpha: np.ndarray, counts: np.ndarray, prior_share: float) -> np.ndarray:
-    """log of the proposal's density over the prior's."""
+    """The log of the proposal's density divided by the prior's."""
     log_ratio = log_phi @ counts + gammaln(alpha.sum() + counts.sum()) - gammaln(alpha.sum())
     log_ratio -= np.sum(gammaln(alpha + counts) - gammaln(alpha))
     if prior_share == 0.0:
@@ -197,7 +199,7 @@ def _prepared(learner: Learner, corpus: Corpus | sparse.csr_array) -> tuple[Bags
 
 @kernel
 def _mean_counts(theta: np.ndarray, alpha: np.ndarray, sweeps: int, words: np.ndarray) -> np.ndarray:
-    """Words of the document in each topic, the mean over the second half of Gibbs sweeps; theta[n, k] of word n."""
+    """The mean number of words in each topic, over the second half of the Gibbs sweeps; theta[n, k] is for word n."""
     length, topics = theta.shape
     z, counts = np.full(length, -1, np.int64), np.zeros(topics)
     weights, mean = np.empty(topics), np.zeros(topics)

@@ -1,7 +1,7 @@
 """The state of an HDP sampler by direct assignment (Teh et al. 2006, section 5.3): z, and the top-level weights.
 
-Given the weights beta = (beta_1 .. beta_K, beta_u) the HDP is LDA with alpha_k = concentration * beta_k, plus a weight
-concentration * beta_u for all topics not seen yet. So the state is that of LDA, with labels that come and go: a label
+Given the weights beta = (beta_1 .. beta_K, beta_u), the HDP is LDA with alpha_k = concentration * beta_k, plus a weight
+concentration * beta_u for all topics not yet seen. So the state is a state of LDA whose labels come and go: a label
 without tokens has alpha 0 and is free.
 """
 
@@ -21,8 +21,8 @@ from bayestopics.lda.density import log_likelihood
 from bayestopics.lda.state import LARGEST, State, count
 from bayestopics.nonparametric.top_level import SMALLEST_WEIGHT, draw_weights
 
-SPARE = 8  # free labels at least, after making room
-SMALLEST = 1e-3  # of gamma and concentration: below, beta_u leaves the range of doubles
+SPARE = 8  # smallest number of free labels after making room
+SMALLEST = 1e-3  # for gamma and concentration: below it, beta_u leaves the range of doubles
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class HdpPrior:
 
 @dataclass(frozen=True, eq=False)
 class HdpState(State):
-    """What the next sweep needs. Sweeps change the arrays in place, and give back a wider state when labels run out."""
+    """What the next sweep needs. Sweeps change the arrays in place and return a wider state when labels run out."""
 
     alpha_new: np.ndarray = field(repr=False)  # float64[1]: concentration * beta_u
     gamma: float
@@ -77,19 +77,19 @@ class HdpState(State):
         return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1))
 
     def changed(self, **fields: Any) -> HdpState:
-        """With other fields; what is known of the order of the tokens is kept."""
+        """The same state with other fields; the known orders of the tokens are kept."""
         other, known = replace(self, **fields), ("by_term", "by_block", "document_offsets")
         other.__dict__.update({name: self.__dict__[name] for name in known if name in self.__dict__})
         return other
 
     def copy(self) -> HdpState:
-        """A state of its own; the corpus and the orders of its tokens are shared."""
+        """An independent copy; it shares the corpus and the orders of its tokens."""
         names = ("assignments", "document_topic", "term_topic", "topic_total", "alpha", "alpha_new")
         return self.changed(**{name: getattr(self, name).copy() for name in names})
 
 
 def from_assignments(corpus: Corpus, prior: HdpPrior, assignments: np.ndarray, beta: np.ndarray) -> HdpState:
-    """Topics 0 .. K - 1, each with a token at least; beta is (beta_1 .. beta_K, beta_u)."""
+    """A state with topics 0 .. K - 1, each with at least one token; beta is (beta_1 .. beta_K, beta_u)."""
     assignments, topics = np.array(assignments, dtype=np.int32), len(beta) - 1
     if assignments.shape != corpus.terms.shape or not np.array_equal(np.unique(assignments), np.arange(topics)):
         raise ValueError("assignments must be a topic for each token, and beta one more than there are topics")
@@ -110,13 +110,13 @@ def from_assignments(corpus: Corpus, prior: HdpPrior, assignments: np.ndarray, b
 
 
 def to_arrays(state: HdpState) -> dict[str, np.ndarray]:
-    """All that the next sweep depends on, but the corpus and the generator."""
+    """Everything that the next sweep depends on, except the corpus and the generator."""
     prior = np.array([state.gamma, state.concentration, state.eta])
     return {"assignments": state.assignments, "alpha": state.alpha, "alpha_new": state.alpha_new, "prior": prior}
 
 
 def from_arrays(corpus: Corpus, arrays: dict[str, np.ndarray]) -> HdpState:
-    """The state that `to_arrays` took apart, label by label: a chain goes on with the same bits."""
+    """The state that `to_arrays` took apart, with the same labels, so that a chain continues with the same bits."""
     assignments, alpha, alpha_new = (arrays[name].copy() for name in ("assignments", "alpha", "alpha_new"))
     gamma, concentration, eta = arrays["prior"].tolist()
     counts = count(corpus, len(alpha), assignments)
@@ -125,7 +125,7 @@ def from_arrays(corpus: Corpus, arrays: dict[str, np.ndarray]) -> HdpState:
 
 
 def random_start(corpus: Corpus, prior: HdpPrior, topics: int, rng: np.random.Generator) -> HdpState:
-    """Every token to one of `topics` topics drawn uniformly, and beta given that; those that nobody drew are none."""
+    """Assign each token to one of `topics` topics uniformly, then draw beta; a topic that no token drew is dropped."""
     if topics < 1:
         raise InputError(f"the number of topics to start from must be at least 1, not {topics}")
     _, assignments = np.unique(rng.integers(topics, size=corpus.token_count), return_inverse=True)
@@ -135,7 +135,7 @@ def random_start(corpus: Corpus, prior: HdpPrior, topics: int, rng: np.random.Ge
 
 
 def make_room(state: HdpState) -> HdpState:
-    """The same topics with labels 0 .. K - 1, and free labels behind."""
+    """The same topics with labels 0 .. K - 1, followed by free labels."""
     active = state.active
     labels = len(active) + max(SPARE, len(active) // 4)
     new_label = np.zeros(state.labels, np.int32)
@@ -151,7 +151,7 @@ def make_room(state: HdpState) -> HdpState:
 
 
 def fitted(state: HdpState) -> HdpState:
-    """With some free labels, but not so many that loops over labels waste their time."""
+    """The state with some free labels, but not so many that loops over labels waste time."""
     free = state.labels - state.topics
     return make_room(state) if free < SPARE // 2 or free > state.topics + 2 * SPARE else state
 
@@ -160,7 +160,7 @@ def fitted(state: HdpState) -> HdpState:
 
 
 def log_joint(state: HdpState) -> float:
-    """log p(w, partition, beta | gamma, concentration, eta): theta and the topics' terms are integrated out.
+    """log p(w, partition, beta | gamma, concentration, eta), with theta and the topics' terms integrated out.
 
     gamma^K beta_u^(gamma - 1) prod_k 1 / beta_k prod_d [G(a) / G(a + n_d) prod_k G(a beta_k + n_dk) / G(a beta_k)]
     times p(w | z). Summed over set partitions of the tokens, and integrated over beta_1 .. beta_K, it is p(w).
@@ -176,7 +176,7 @@ def log_documents(state: HdpState) -> float:
     return float(_log_documents(state.document_topic, state.alpha))
 
 
-SHORT = 16  # factors that are multiplied; beyond, log-gammas are quicker
+SHORT = 16  # up to this many factors are multiplied; beyond it, log-gammas are faster
 
 
 @kernel

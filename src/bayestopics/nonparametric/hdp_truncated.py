@@ -1,10 +1,10 @@
 """The HDP topic model by mean field at a truncation level: the baseline [Wang & Blei, section 3].
 
-The method is that of Wang, Paisley & Blei (2011). A document has its own sticks and a fixed number of tables on them;
-each table has a topic. With phi_tk = q(table t has topic k) and zeta_nt = q(word n sits at table t),
+The method is from Wang, Paisley & Blei (2011). A document has its own sticks with a fixed number of tables, and each
+table has a topic. With phi_tk = q(table t has topic k) and zeta_nt = q(word n sits at table t),
     phi_tk  is proportional to exp( E[log pi_k] + sum_n c_n zeta_nt E[log theta_kn] ),
     zeta_nt is proportional to exp( E[log of the document's weight of t] + sum_k phi_tk E[log theta_kn] ).
-Stochastic, a batch at a time, or coordinate ascent on the whole corpus, with its bound.
+Updates are stochastic, one batch at a time, or coordinate ascent on the whole corpus, which also gives the bound.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncated import Ascent, Truncated, digamma, expected_log_rows
 
 MOST_ROUNDS = 50  # of coordinate ascent in a document
-# Of a document's words, in a stream: so few that join or leave a table do not change its topic, and so few at a table
-# do not give it one. That is more than a stopping rule: small tables fit their few words too well. Held-out scores are
-# higher than with 0.001 by 0.13 to 0.15 nats a word on KOS, 0.24 to 0.26 on NIPS abstracts, 0.08 to 0.15 on 20
-# Newsgroups, 0.05 to 0.07 on the New York Times sample, 0.17 to 0.20 on ACL abstracts (two seeds each, that also chose
-# 150 held-out documents; 2 passes over at most 4,000, batches of 100), and than with 0.02 in 9 of the 10, by up to
-# 0.08; 0.1 is better in 4 of 10. It takes from a third to two thirds of the time of 0.001. Of six values tried it was
-# chosen by these scores: on these corpora they flatter it.
+# A share of a document's words, used in a stream: if fewer words join or leave a table, its topic does not change, and
+# a table with fewer words has none of its own. This is more than a stopping rule, because small tables fit their few
+# words too well. Compared with 0.001, held-out scores are higher by 0.13 to 0.15 nats per word on KOS, 0.24 to 0.26 on
+# NIPS abstracts, 0.08 to 0.15 on 20 Newsgroups, 0.05 to 0.07 on the New York Times sample and 0.17 to 0.20 on ACL
+# abstracts (two seeds each, which also chose 150 held-out documents; 2 passes over at most 4,000 documents, batches of
+# 100). They are higher than with 0.02 in 9 of these 10 runs, by up to 0.08; 0.1 is better in 4 of 10. It takes a third
+# to two thirds of the time of 0.001. We chose it among six values by these scores, which therefore flatter it on these
+# corpora.
 AT_REST = 0.05
-LOWEST_LOG = -30.0  # below the largest: exp of it is nothing
+LOWEST_LOG = -30.0  # relative to the largest: its exp is negligible
 
 
 class TruncatedHDP(Truncated):
-    """`truncation` topics of the corpus, `tables` of a document; `gamma` (a) and `concentration` (b) as elsewhere."""
+    """`truncation` topics in the corpus, `tables` per document; `gamma` (a) and `concentration` (b) as elsewhere."""
 
     name = "truncated HDP"
 
@@ -52,7 +53,7 @@ class TruncatedHDP(Truncated):
     ) -> None:
         checked(gamma=gamma, concentration=concentration)
         if not 2 <= tables <= truncation:
-            raise InputError(f"a document has from 2 to {truncation} tables, not {tables}")
+            raise InputError(f"the number of tables per document must be from 2 to {truncation}, not {tables}")
         settings = {"documents": documents, "gamma": gamma, "concentration": concentration, "tables": tables}
         super().__init__(term_count, rng, eta, truncation, settings)
 
@@ -73,9 +74,9 @@ class TruncatedHDP(Truncated):
     def _local(
         self, bags: Bags, sticks: ClosedSticks, zeta: np.ndarray, at_rest: float
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Coordinate ascent in every document, from `zeta` or, where that is negative, from the likeliest topics.
+        """Coordinate ascent in every document, from `zeta` or, where it is negative, from the likeliest topics.
 
-        Gives the sums over documents: kinds x topics, tables of every topic, and the documents' part of the bound.
+        Returns sums over documents: kinds x topics, the tables of every topic, and the documents' part of the bound.
         """
         kind_sums = np.zeros((len(bags.kinds), self.components.count))
         sizes = np.zeros(self.components.count)
@@ -102,7 +103,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 @kernel
 def _to_probabilities(scores: np.ndarray) -> float:
-    """exp(scores) over its sum, in place; returns the log of the sum."""
+    """Replace scores by exp(scores) divided by its sum; returns the log of the sum."""
     largest = scores.max()
     total = 0.0
     for k in range(len(scores)):
@@ -118,7 +119,7 @@ def _to_probabilities(scores: np.ndarray) -> float:
 def _likeliest_topics(
     counts: np.ndarray, log_theta: np.ndarray, log_pi: np.ndarray, concentration: float, zeta: np.ndarray
 ) -> None:
-    """A start: tables have the topics that suit the whole document best, the best first; words sit accordingly."""
+    """A start: the tables get the topics that fit the whole document best, the best first; words sit accordingly."""
     words, tables = zeta.shape
     scores = log_pi.copy()
     for n in range(words):
@@ -136,7 +137,7 @@ def _likeliest_topics(
 
 @kernel
 def _stick_logs(mass: np.ndarray, concentration: float, log_weights: np.ndarray) -> float:
-    """E[log weight] of a document's tables given the words at them; returns KL(q | p) of its sticks."""
+    """Compute E[log weight] of a document's tables given the words at them; returns KL(q | p) of its sticks."""
     after, left, divergence = mass.sum(), 0.0, 0.0
     for t in range(len(mass) - 1):
         after = max(after - mass[t], 0.0)
@@ -161,7 +162,7 @@ def _topics_of_table(
     phi: np.ndarray,
     present: np.ndarray,
 ) -> tuple[int, float]:
-    """phi of a table, and the topics that it has in `present`; returns their number and E[log pi - log phi]."""
+    """Compute phi of a table, and list its topics in `present`; returns their number and E[log pi - log phi]."""
     topics = len(log_pi)
     scores = log_pi.copy()
     for n in range(len(count)):
@@ -193,10 +194,10 @@ def _documents(
     kind_sums: np.ndarray,
     sizes: np.ndarray,
 ) -> float:
-    """All documents in turn; adds to kind_sums and sizes, returns their part of the bound.
+    """Visit all documents in turn, add to kind_sums and sizes, and return their part of the bound.
 
-    A table's phi is updated only if more than the share `at_rest` of the words has joined or left since; a table with
-    less than that has the phi of an empty one.
+    A table's phi is updated only if more than the share `at_rest` of the words has joined or left since the last
+    update; a table with fewer words than that has the phi of an empty table.
     """
     topics, tables = len(log_pi), all_zeta.shape[1]
     phi, present, number = np.empty((tables, topics)), np.empty((tables, topics), np.int64), np.empty(tables, np.int64)
@@ -220,7 +221,7 @@ def _documents(
         moved[:] = np.inf
         part = 0.0
         for _ in range(MOST_ROUNDS):
-            # sticks and topics of the tables, given who sits there
+            # sticks and topics of the tables, given the words at them
             mass[:] = 0.0
             for n in range(words):
                 for t in range(tables):

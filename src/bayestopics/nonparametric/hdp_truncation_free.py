@@ -1,17 +1,18 @@
 """The HDP topic model by locally collapsed variational inference, without truncation [Wang & Blei, S.2].
 
-In a batch, topics z of the tokens, table counts s and top-level weights pi are drawn in turn, with q as the prior:
-z given pi, theta summed out; s given z and pi; pi given s. Topics born in the batch share what pi leaves to unseen ones
-as Dirichlet(s, a): the law of the Chinese restaurant franchise, with their order on the stick summed out.
+In a batch, the topics z of the tokens, the table counts s and the top-level weights pi are drawn in turn, with q as the
+prior: z given pi, with theta integrated out; s given z and pi; pi given s. Topics born in the batch share the weight
+that pi leaves to unseen topics as Dirichlet(s, a). This is the Chinese restaurant franchise with their order on the
+stick summed out.
 
-Tokens move one at a time, as in the paper, and if asked for all tokens of a document in a topic at once too (see
-`hdp_blocks`): a topic born with a single token rarely lives, as others explain its next word better.
+Tokens move one at a time, as in the paper. On request, all tokens of a document in a topic also move at once (see
+`hdp_blocks`), because a topic born with a single token rarely survives: other topics explain its next word better.
 
-A token's topic is drawn by parts (as in SparseLDA: Yao, Mimno & McCallum 2009). With factor_k = (n_dk + b pi_k) / L_k
-the weight of topic k is factor_k (lambda_kw - eta) + factor_k eta. The first is not 0 for the few topics that have had
-the term, which are listed. Of the second two sums are kept, over the topics of the document and over all others; that
-one of these is drawn is rare enough for a search through all. So all that grows with the number of topics is pi: every
-sweep over a batch draws all of it.
+A token's topic is drawn by parts, as in SparseLDA (Yao, Mimno & McCallum 2009). With factor_k = (n_dk + b pi_k) / L_k,
+the weight of topic k is factor_k (lambda_kw - eta) + factor_k eta. The first part is not 0 only for the few topics that
+have had the term, which are listed. For the second part we keep two sums, over the topics of the document and over all
+others; a draw from this part is so rare that it may search through all topics. So only the cost of drawing pi grows
+with the number of topics: every sweep over a batch draws all of it.
 """
 
 from __future__ import annotations
@@ -31,19 +32,20 @@ from bayestopics.nonparametric.sticks import Sticks, draw_weights
 from bayestopics.nonparametric.stream import Bags, Score, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
-ROOM = 16  # topics that may be born before arrays are made larger
+ROOM = 16  # topics that can be born before the arrays must grow
 
 
 class TruncationFreeHDP(TruncationFree):
-    """`gamma` (the paper's a) of the corpus, `concentration` (b) of the documents; `sweeps` after the first draw.
+    """`gamma` (the paper's a) is for the corpus, `concentration` (b) for the documents; `sweeps` follow the first draw.
 
-    With `block_moves` many more topics are born, for several times the work a document. There are block moves in the
-    first pass over `documents` only, or for ever in a stream without that number: later q has seen the documents
-    before, and a topic made by one of them suits it too well. After equal CPU seconds (8 on real corpora, batches of
-    100, one or two seeds) held-out scores are higher with them on ACL abstracts (-7.59, not -7.75 nats a word), the New
-    York Times sample (-7.50, -7.60) and NIPS abstracts (-7.42, -7.44), not on KOS (-7.78, -7.77 and -7.66, -7.57); of
-    15 simulated topics (one corpus) 13 to 15 are found, without them 4 to 6. They are not the default, as they are not
-    the paper's and make far more topics than the data need: over 700 on KOS, where 120 of a sampler predict better.
+    With `block_moves` many more topics are born, at several times the work per document. Block moves are made only in
+    the first pass over `documents`, or always if this number is not given: in later passes q has already seen the
+    documents, and a topic made by one of them fits it too well. Held-out scores after equal CPU seconds (8 on real
+    corpora, batches of 100, one or two seeds), in nats per word with and without block moves: -7.59 and -7.75 on ACL
+    abstracts, -7.50 and -7.60 on the New York Times sample, -7.42 and -7.44 on NIPS abstracts, but -7.78 and -7.77, and
+    -7.66 and -7.57, on KOS. On one simulated corpus of 15 topics they find 13 to 15; without them 4 to 6 are found.
+    They are not the default, because the paper does not have them and they make far more topics than the data need:
+    over 700 on KOS, where the 120 topics of a sampler predict better.
     """
 
     name = "truncation-free HDP"
@@ -81,7 +83,7 @@ class TruncationFreeHDP(TruncationFree):
         return draw_batch(components, *concentrations, bags, *sampler, self.rng)
 
     def _add(self, components: Components, bags: Bags, drawn: Drawn, first: int = 0) -> None:
-        """lambda_kw += n_kw, and the tables to the sizes [S.2.1]."""
+        """lambda_kw += n_kw, and add the tables to the sizes [S.2.1]."""
         components.grow(max(len(drawn.tables) - components.count, 0))
         z = np.where(drawn.assignments >= first, drawn.assignments, -1)
         components.add_tokens(np.repeat(bags.terms, bags.counts), z)
@@ -92,7 +94,7 @@ class TruncationFreeHDP(TruncationFree):
 
 
 class Drawn(NamedTuple):
-    """The topic of every token of a batch, and how many tables each topic has in its documents together."""
+    """The topic of every token of a batch, and the number of tables of each topic over all its documents."""
 
     assignments: np.ndarray
     tables: np.ndarray
@@ -107,7 +109,7 @@ def draw_batch(
     blocks: bool,
     rng: np.random.Generator,
 ) -> Drawn:
-    """Tokens one after the other, then `sweeps` Gibbs sweeps; topics from `components.count` on are new."""
+    """Draw tokens one after the other, then make `sweeps` Gibbs sweeps; topics from `components.count` on are new."""
     sticks = Sticks.of(components.sizes, gamma)
     old, slots = components.count, components.count + ROOM
     row_of = np.repeat(bags.rows, bags.counts)
@@ -159,9 +161,9 @@ def _gibbs(
     blocks: bool,
     words: np.ndarray,
 ) -> bool:
-    """Sweeps from `progress`, (sweep, token, document), on; False if it stopped for want of room.
+    """Continue the sweeps from `progress` = (sweep, token, document); False if it stopped for lack of room.
 
-    A sweep draws pi, then the topics of the tokens, then those of whole blocks, with the tables.
+    A sweep draws pi, then the topics of the tokens, then the topics of whole blocks together with the tables.
     """
     old = len(order)
     tokens = (token_offsets, row_of, z, place)
@@ -198,9 +200,9 @@ def _sweep(
     numbers: tuple[int, float, float, int, float],
     words: np.ndarray,
 ) -> int:
-    """Draw the topics of tokens start, ...; returns the first that was not drawn, for want of room.
+    """Draw the topics of the tokens from `start` on; returns the first that was not drawn for lack of room.
 
-    lists and totals are lambda and its sums, with the tokens of the batch; place[i] is the entry of token i in a list.
+    lists and totals are lambda and its sums, including the tokens of the batch; place[i] is token i's entry in a list.
     """
     token_offsets, row_of, z, place = tokens
     starts, ends, components, excess = lists
@@ -228,15 +230,15 @@ def _sweep(
             factor[k] = (in_document[k] + concentration * pi[k]) / totals[k]
             own += factor[k]
         for i in range(max(begin, start), end):
-            if empty == slots:  # before anything is drawn: a draw that was dropped would make births rarer
+            if empty == slots:  # stop before drawing: to drop a draw would make births rarer
                 return i
             k = z[i]
-            if k >= 0:  # out of its topic
+            if k >= 0:  # take it out of its topic
                 in_document[k] -= 1
                 members[k] -= 1
                 totals[k] -= 1.0
                 excess[place[i]] -= 1.0
-                if k >= old and members[k] == 0:  # it dies: its share is unseen again
+                if k >= old and members[k] == 0:  # the topic dies, and its share is unseen again
                     unseen[0] += pi[k]
                     pi[k] = 0.0
                     empty = k
@@ -277,7 +279,7 @@ def _sweep(
                         threshold -= eta * factor[k]
                         if threshold < 0.0:
                             break
-            if new < 0:  # a new topic breaks Beta(1, a) off what is unseen
+            if new < 0:  # a new topic breaks a Beta(1, a) share off the unseen weight
                 new = empty
                 left = (1.0 - uniform(words)) ** (1.0 / gamma)
                 pi[new] = unseen[0] * (1.0 - left)
@@ -299,7 +301,7 @@ def _sweep(
             own += factor[new]
             if new == empty:
                 empty = empty_slot(old, members)
-        for k in topics[:count]:  # not the next document's
+        for k in topics[:count]:  # these are not topics of the next document
             in_document[k] = 0
             listed[k] = False
             factor[k] = concentration * pi[k] / totals[k]

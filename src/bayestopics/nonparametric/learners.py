@@ -22,9 +22,9 @@ LEARNERS: dict[tuple[str, str], type[Learner]] = {
 
 
 def compile_learner(kind: type[Learner]) -> None:
-    """Compile all kernels, or take them from the cache, so that no timing holds a compilation.
+    """Compile all kernels, or load them from the cache, so that no timing includes compilation.
 
-    They are compiled anew for arrays of components with room to grow.
+    Arrays of components with room to grow need a compilation of their own.
     """
     rng, counts = np.random.default_rng(0), sparse.csr_array(np.eye(4, dtype=np.int64) + 1)
     grows = issubclass(kind, TruncationFree)
@@ -32,7 +32,7 @@ def compile_learner(kind: type[Learner]) -> None:
     learner.partial_fit(counts, held_out=counts)
     if grows:
         learner.components.grow(learner.components.count + 4)
-        learner.components.grow(1)  # by half of what there is: some is left
+        learner.components.grow(1)  # it grows by half, so that some room is left
         learner.partial_fit(counts)
     if "HDP" in kind.name:
         importance_sampling(learner, counts, 20, rng)

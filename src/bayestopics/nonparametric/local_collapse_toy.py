@@ -1,8 +1,8 @@
-"""The toy of figure 2 [Wang & Blei, section 2.2]: is a document of one word, w times, in component 1 or 2?
+"""The toy example of figure 2 [Wang & Blei, section 2.2]: is a document that repeats one word in component 1 or 2?
 
-Two components of equal weight, 10 terms. q(theta_2) = Dirichlet(0.1, ..., 0.1) has seen nothing. q(theta_1) is
-Dirichlet(0.1, 1, ..., 1) in case A, in which word 1 is unlikely, and Dirichlet(1, ..., 1) in case B.
-The y axis is log q(z = 1) - log q(z = 2); the exact answer integrates theta out, as the locally collapsed update does.
+There are two components of equal weight and 10 terms. q(theta_2) = Dirichlet(0.1, ..., 0.1) has seen nothing.
+q(theta_1) is Dirichlet(0.1, 1, ..., 1) in case A, where word 1 is unlikely, and Dirichlet(1, ..., 1) in case B.
+The y axis is log q(z = 1) - log q(z = 2). The exact answer integrates theta out, as the locally collapsed update does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CASES = {"A": np.array([0.1] + [1.0] * (TERMS - 1)), "B": np.ones(TERMS)}
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Log-odds of component 1 for each number of occurrences."""
+    """The log-odds of component 1 for each number of occurrences."""
 
     occurrences: np.ndarray
     exact: np.ndarray
@@ -39,7 +39,7 @@ def toy_figure2(case: str, most: int = 20) -> Curves:
 
 
 def exact_log_odds(first: np.ndarray, second: np.ndarray, occurrences: np.ndarray) -> np.ndarray:
-    """Polya's urn, a word at a time: the i-th occurrence has probability (lambda_1 + i) / (sum lambda + i)."""
+    """Polya's urn, one word at a time: occurrence i (from 0) has probability (lambda_1 + i) / (sum lambda + i)."""
     steps = np.arange(occurrences.max())
     log_urns = [np.log(q[0] + steps) - np.log(q.sum() + steps) for q in (first, second)]
     return np.cumsum(log_urns[0] - log_urns[1])[occurrences - 1]

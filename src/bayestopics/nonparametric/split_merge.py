@@ -1,13 +1,13 @@
 """Split-merge moves for the HDP by direct assignment [Rana, Phung & Venkatesh 2013, section 3.3].
 
-A split takes the tokens of one topic apart: two seeds start the halves, and in random order each other token joins
-half s with probability proportional to (n_ds + a beta_k / 2) (m_sv + eta) / (m_s + V eta), over the tokens placed so
-far. A merge undoes that. Two variants accept it:
-- `exact`: Metropolis-Hastings. beta_k is split in a random proportion; the choice of topics and seeds, the
-  allocation, the proportion's density and its Jacobian are all in the ratio. The order of the tokens is drawn alike
-  both ways, and cancels.
-- `paper`: beta is drawn anew from its conditional, and the ratio is p(w, z' | beta') / p(w, z | beta) over the
-  probability of the allocation. It leaves out all the rest, so that its stationary law is not the posterior.
+A split divides the tokens of one topic: two seeds start the halves, and every other token, in random order, joins
+half s with probability proportional to (n_ds + a beta_k / 2) (m_sv + eta) / (m_s + V eta), counted over the tokens
+placed so far. A merge is the reverse. There are two rules of acceptance:
+- `exact`: Metropolis-Hastings. beta_k is split in a random proportion. The ratio includes the choice of topics and
+  seeds, the allocation, the density of the proportion and its Jacobian. The order of the tokens has the same
+  probability in both directions and cancels.
+- `paper`: beta is drawn anew from its conditional, and the ratio is p(w, z' | beta') / p(w, z | beta) divided by the
+  probability of the allocation. It leaves out all the rest, so its stationary distribution is not the posterior.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ CHOICES = ("uniform", "words")
 class Move(NamedTuple):
     split: bool  # or a merge
     accepted: bool
-    log_ratio: float  # accepted with probability min(1, exp(log_ratio)); an upper bound where that was enough to
-    # reject it, and -inf if there was nothing to split or merge
+    log_ratio: float  # accepted with probability min(1, exp(log_ratio)); an upper bound if that was enough to
+    # reject the move, and -inf if there was nothing to split or merge
 
 
 class Selection(NamedTuple):
     split: bool  # or a merge
-    first: int  # the topic to split, or the first to merge; -1: there is none
-    second: int  # the same, or the second to merge
-    seeds: tuple[int, int]  # a token of each half, in this order; -1: to be drawn
+    first: int  # the topic to split, or the first to merge; -1 if there is none
+    second: int  # the same topic, or the second to merge
+    seeds: tuple[int, int]  # one token of each half, in this order; -1 if not drawn yet
 
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """The tokens of one topic in two halves, in the order in which they were placed: the seeds first."""
+    """The tokens of one topic in two halves, in the order in which they were placed, the seeds first."""
 
     tokens: np.ndarray  # int64[n]
     side: np.ndarray  # int8[n]: 0 or 1
-    documents: np.ndarray  # int64[d]: those that have any of the tokens, in any order
-    in_document: np.ndarray  # int32[d, 2]: how many, in each half
+    documents: np.ndarray  # int64[d]: the documents with any of the tokens, in any order
+    in_document: np.ndarray  # int32[d, 2]: how many tokens they have in each half
     in_term: np.ndarray  # int32[V, 2]
     total: np.ndarray  # int64[2]
-    tables: tuple[float, float]  # expected, of each half: the proportion is a Beta of them
-    log_allocation: float  # the log of the probability that the tokens went where they went
+    tables: tuple[float, float]  # expected tables of each half: the proportion is drawn from Beta(tables)
+    log_allocation: float  # the log probability that the tokens went where they went
 
 
 def split_merge(
@@ -62,8 +62,8 @@ def split_merge(
 ) -> tuple[HdpState, Move]:
     """Propose one split or merge, and make it if it is accepted.
 
-    `choice`: "uniform" splits or merges with equal chance, a random topic or a random pair; "words" takes two random
-    tokens, and splits their topic if it is the same, else merges their topics.
+    With `choice` "uniform", a split of a random topic or a merge of a random pair is proposed with equal chance. With
+    "words", two random tokens are drawn: if they share a topic it is split, otherwise their topics are merged.
     """
     check(variant, choice)
     state = fitted(state)
@@ -77,7 +77,7 @@ def split_merge(
 
 
 def _words(rng: np.random.Generator) -> np.ndarray:
-    """As `new_words`, but quicker: beside a move on a small corpus its range check takes long."""
+    """The same as `new_words`, but faster: its range check would take long compared with a move on a small corpus."""
     return rng.bit_generator.random_raw(4)
 
 
@@ -92,8 +92,8 @@ def _split(state: HdpState, selection: Selection, choice: str, words: np.ndarray
 
 
 def _merge(state: HdpState, selection: Selection, choice: str, words: np.ndarray, rng: np.random.Generator) -> Move:
-    """The allocation can only lower the ratio: many merges are rejected without it, from the counts alone, and others
-    while tokens are placed."""
+    """The allocation can only lower the ratio. So many merges are rejected without it, from the counts alone, and
+    others while the tokens are being placed."""
     first, second = selection.first, selection.second
     one_side, whole = float(state.alpha[first]), float(state.alpha[first] + state.alpha[second])
     share, counts = one_side / whole, (state.document_topic, state.term_topic, state.topic_total)
@@ -114,7 +114,7 @@ def _merge(state: HdpState, selection: Selection, choice: str, words: np.ndarray
 def _pair(
     document_topic: np.ndarray, term_topic: np.ndarray, topic_total: np.ndarray, first: int, second: int, prior: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]]:
-    """documents, in_document, in_term, total and tables of two topics as `Halves`."""
+    """documents, in_document, in_term, total and tables of two topics, as in `Halves`."""
     documents, found = np.empty(len(document_topic), np.int64), 0
     in_document, in_term = np.empty((len(document_topic), 2), np.int32), np.empty((len(term_topic), 2), np.int32)
     for d in range(len(document_topic)):
@@ -130,8 +130,8 @@ def _pair(
 
 def check(variant: str, choice: str) -> None:
     if variant not in VARIANTS or choice not in CHOICES:
-        known = f"variants are {' and '.join(VARIANTS)}, choices {' and '.join(CHOICES)}"
-        raise InputError(f"unknown split-merge {variant!r}, {choice!r}: {known}")
+        known = f"variants are {' and '.join(VARIANTS)}; choices are {' and '.join(CHOICES)}"
+        raise InputError(f"unknown split-merge variant {variant!r} or choice {choice!r}: {known}")
 
 
 # -- which topics, which seeds ----------------------------------------------------------------------
@@ -141,8 +141,8 @@ def check(variant: str, choice: str) -> None:
 def _select(
     topic_total: np.ndarray, assignments: np.ndarray, by_words: bool, words: np.ndarray
 ) -> tuple[bool, int, int, tuple[int, int]]:
-    """By words: two different tokens, whose topics say which move it is. Else a split or a merge, with equal chance
-    even where it is impossible; of any topic, or any ordered pair."""
+    """By words: draw two different tokens, whose topics decide the kind of move. Otherwise: a split of any topic or a
+    merge of any ordered pair, with equal chance even where it is impossible."""
     if by_words:
         if len(assignments) < 2:
             return True, -1, -1, (-1, -1)
@@ -163,16 +163,16 @@ def _select(
 
 @kernel
 def _two(size: int, words: np.ndarray) -> tuple[int, int]:
-    """Two different numbers of 0 .. size - 1, in random order."""
+    """Two different numbers from 0 .. size - 1, in random order."""
     first, second = int(uniform(words) * size), int(uniform(words) * (size - 1))
     return first, second + (second >= first)
 
 
 def log_selection(halves: Halves, topics: int, choice: str) -> float:
-    """log of the probability to select the merge over that to select the split of one of `topics` topics.
+    """The log of the probability to select the merge, divided by that to select the split of one of `topics` topics.
 
-    By words both take the same two tokens, in the same order. Else the split takes the topic (1 / K) and two seeds
-    in order (1 / (n (n - 1))), the merge an ordered pair of K + 1 topics and a seed of each (1 / (n_1 n_2)).
+    By words, both select the same two tokens in the same order. Otherwise the split selects the topic (1 / K) and two
+    seeds in order (1 / (n (n - 1))), and the merge an ordered pair of K + 1 topics and a seed of each (1 / (n_1 n_2)).
     """
     if choice == "words":
         return 0.0
@@ -186,7 +186,7 @@ def log_selection(halves: Halves, topics: int, choice: str) -> float:
 
 
 def _halves(state: HdpState, selection: Selection, words: np.ndarray, least: float = -math.inf) -> Halves:
-    """Place the tokens in random order: by drawing (a split), or where they are (a merge); see `place`."""
+    """Place the tokens in random order: drawn into halves (a split), or where they are (a merge); see `place`."""
     split, first, second, seeds = selection
     size = state.topic_total[first] + (0 if split else state.topic_total[second])
     tokens = _members(state.assignments, state.document_offsets, state.document_topic, first, second, size)
@@ -199,12 +199,12 @@ def _halves(state: HdpState, selection: Selection, words: np.ndarray, least: flo
 def _members(
     assignments: np.ndarray, offsets: np.ndarray, document_topic: np.ndarray, first: int, second: int, size: int
 ) -> np.ndarray:
-    """The tokens of two topics, which may be the same; `size` of them. Documents that have neither are passed over."""
+    """The `size` tokens of two topics, which may be the same. Documents that have neither topic are skipped."""
     tokens, found = np.empty(size + 1, np.int64), 0
     for d in range(len(document_topic)):
         if document_topic[d, first] > 0 or document_topic[d, second] > 0:
             for i in range(offsets[d], offsets[d + 1]):
-                tokens[found] = i  # without a branch: most tokens are overwritten by the next
+                tokens[found] = i  # no branch: most entries are overwritten by the next token
                 found += (assignments[i] == first) | (assignments[i] == second)
     return tokens[:size]
 
@@ -219,8 +219,8 @@ def _in_random_order(
     seeds: tuple[int, int],
     words: np.ndarray,
 ) -> np.ndarray:
-    """Bring two seeds to the front, one of each topic, and the others behind them into random order, in place; returns
-    which of the topics each has."""
+    """Bring two seeds, one of each topic, to the front and shuffle the other tokens behind them, in place; returns
+    which of the two topics each token has."""
     size, side = len(tokens), np.zeros(len(tokens), np.int8)
     if seeds[0] >= 0:
         places = int(np.searchsorted(tokens, seeds[0])), int(np.searchsorted(tokens, seeds[1]))
@@ -230,7 +230,7 @@ def _in_random_order(
         zero, one = int(uniform(words) * topic_total[first]), int(uniform(words) * topic_total[second])
         places = _nth(zero, tokens, assignments, first), _nth(one, tokens, assignments, second)
     tokens[0], tokens[places[0]] = tokens[places[0]], tokens[0]
-    other = places[0] if places[1] == 0 else places[1]  # where it is now
+    other = places[0] if places[1] == 0 else places[1]  # where the second seed is now
     tokens[1], tokens[other] = tokens[other], tokens[1]
     for i in range(size - 1, 2, -1):
         j = 2 + int(uniform(words) * (i - 1))
@@ -244,7 +244,7 @@ def _in_random_order(
 
 @kernel
 def _nth(number: int, tokens: np.ndarray, assignments: np.ndarray, topic: int) -> int:
-    """The place of the token that has so many of its topic before it."""
+    """The place of the token that has this many tokens of its topic before it."""
     for place in range(len(tokens)):
         if assignments[tokens[place]] == topic:
             if number == 0:
@@ -261,9 +261,9 @@ def place(
     words: np.ndarray | None,
     least: float = -math.inf,
 ) -> Halves:
-    """Place tokens[2:] one after the other: drawn into `side`, or without `words` as `side` says.
+    """Place tokens[2:] one after the other: with `words` their sides are drawn, without it `side` already has them.
 
-    It stops where the log of the probability falls below `least`: then only that it does is known.
+    It stops as soon as the log probability falls below `least`; the exact value is then not known.
     """
     sizes = len(state.document_topic), len(state.term_topic)
     weights = float(prior), state.eta, state.total_eta
@@ -288,7 +288,7 @@ def _place(
     words: np.ndarray,
     least: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float], float]:
-    """What `Halves` have beside tokens and sides. Counts are kept for the documents that matter: they fit a cache."""
+    """The other fields of `Halves`. Counts are kept only for the documents that matter, so that they fit a cache."""
     row_of, row = np.full(document_count, -1, np.int32), np.empty(len(tokens), np.uint32)
     term, found, count = np.empty(len(tokens), np.uint32), np.empty(len(tokens), np.int64), 0
     for i in range(len(tokens)):
@@ -320,7 +320,7 @@ def _allocate(
     least: float,
 ) -> float:
     """Sequential allocation (Dahl 2005); returns its log probability. The two seeds go where `side` has them."""
-    log_q, product = 0.0, 1.0  # its log is taken now and then
+    log_q, product = 0.0, 1.0  # the log of the product is taken now and then
     total_zero, total_one = total_eta, total_eta
     for i in range(len(side)):
         d, v, s = row[i], term[i], side[i]
@@ -357,7 +357,7 @@ def tables_expected(in_document: np.ndarray, prior: float) -> tuple[float, float
 
 @kernel
 def _tables(count: int, prior: float) -> float:
-    """sum over i < count of prior / (prior + i): the first is 1."""
+    """The sum over i < count of prior / (prior + i); the first term is 1."""
     tables = 1.0 if count > 0 else 0.0
     for i in range(1, count):
         tables += prior / (prior + i)
@@ -368,7 +368,7 @@ def _tables(count: int, prior: float) -> float:
 
 
 def split_log_ratio(state: HdpState, halves: Halves, whole: float, share: float, topics: int, choice: str) -> float:
-    """log of the Metropolis-Hastings ratio of a split of one of `topics` topics; of the merge it is the negative.
+    """The log Metropolis-Hastings ratio of a split of one of `topics` topics; for the merge it is the negative.
 
     `whole` = a beta_k, of which the first half takes `share`.
     """
@@ -388,7 +388,7 @@ def _log_beta_density(x: float, a: float, b: float) -> float:
 
 @kernel
 def _log_rising_ratios(counts: np.ndarray, first: float, second: float, whole: float) -> float:
-    """The sum over rows of log of rising(first, zero) rising(second, one) / rising(whole, zero + one)."""
+    """The sum over rows of log( rising(first, zero) rising(second, one) / rising(whole, zero + one) )."""
     total, product = 0.0, 1.0  # the log of the product is taken only before it leaves the range of doubles
     for i in range(len(counts)):
         zero, one = counts[i]
@@ -404,7 +404,7 @@ def _log_rising_ratios(counts: np.ndarray, first: float, second: float, whole: f
 
 @kernel
 def _log_words_ratio(in_term: np.ndarray, total: np.ndarray, eta: float, total_eta: float) -> float:
-    """log of p(w | split) / p(w | one topic)."""
+    """log( p(w | split) / p(w | one topic) )."""
     of_totals = log_rising(total_eta, total[0]) + log_rising(total_eta, total[1])
     return _log_rising_ratios(in_term, eta, eta, eta) + log_rising(total_eta, total[0] + total[1]) - of_totals
 
@@ -419,13 +419,13 @@ def _log_counts_ratio(
     eta: float,
     total_eta: float,
 ) -> float:
-    """log of p(w, z | split) / p(w, z | one topic), with weights a beta of `first`, `second` and their sum."""
+    """log( p(w, z | split) / p(w, z | one topic) ); the weights a beta are `first`, `second` and their sum."""
     of_documents = _log_rising_ratios(in_document, first, second, first + second)
     return _log_words_ratio(in_term, total, eta, total_eta) + of_documents
 
 
 def _paper_move(state: HdpState, selection: Selection, words: np.ndarray, rng: np.random.Generator) -> Move:
-    """The paper's rule: make the move, redraw all of beta, and go back if it is rejected."""
+    """The paper's rule: make the move, redraw all of beta, and undo both if the move is rejected."""
     split, halves = selection.split, _halves(state, selection, words)
     before = log_documents(state), state.alpha.copy(), state.alpha_new.copy()
     label = _make(state, selection, halves, 0.5)
@@ -461,5 +461,5 @@ def _make(state: HdpState, selection: Selection, halves: Halves, share: float) -
 
 
 def _after(halves: np.ndarray, split: bool) -> np.ndarray:
-    """Counts of both topics after a split, or after a merge: all in the first."""
+    """The counts of both topics after a split, or after a merge, which puts all tokens in the first."""
     return halves if split else halves.sum(axis=-1, keepdims=True) * np.array([1, 0])

@@ -1,8 +1,8 @@
 """The sticks of a Dirichlet process under q: pi_k = b_k prod_{l<k} (1 - b_l), b_k ~ Beta(u_k, v_k).
 
 Sticks are ordered by size. Every update of u and v [Wang & Blei, section 2.3] is linear, with one rate for all, so
-u_k = 1 + size_k and v_k = a + (the sizes after k) hold in any order: only sizes are kept, components never move, and
-after a change of order u and v are simply computed anew.
+u_k = 1 + size_k and v_k = a + (the sizes after k) hold in any order. So only the sizes are kept, components never move,
+and after a change of order u and v are simply computed again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Sticks:
         return cls(order, 1.0 + sizes[order], concentration + _after(sizes[order]))
 
     def mean_weights(self) -> tuple[np.ndarray, float]:
-        """E[pi] of every component, and of all that are still unseen."""
+        """E[pi] of every component, and of all unseen components together."""
         total = self.u + self.v
         left = np.cumprod(np.concatenate(([1.0], self.v / total)))
         weights = np.empty(len(left) - 1)
@@ -41,7 +41,7 @@ class Sticks:
 
 @dataclass(frozen=True, eq=False)
 class ClosedSticks:
-    """Of a truncated q: the last stick takes all that is left. `order` is of T components, u and v of T - 1 sticks."""
+    """Sticks of a truncated q: the last takes all that is left. `order` has T components, u and v have T - 1 sticks."""
 
     order: np.ndarray
     u: np.ndarray
@@ -83,16 +83,16 @@ def beta_divergence(u: np.ndarray, v: np.ndarray, concentration: float) -> np.nd
 
 
 def best_closed_sticks(sizes: np.ndarray, concentration: float, before: np.ndarray) -> ClosedSticks:
-    """By size, unless the order `before` gives the higher bound: possible where the concentration is above 1.
+    """The order by size, unless the order `before` gives a higher bound; it can if the concentration is above 1.
 
-    The bound given the sizes is, but for a constant, sum_k log B(u_k, v_k).
+    Given the sizes, the bound is sum_k log B(u_k, v_k) up to a constant.
     """
     candidates = [ClosedSticks.of(sizes, concentration), ClosedSticks.of(sizes, concentration, before)]
     return max(candidates, key=lambda sticks: float(np.sum(betaln(sticks.u, sticks.v))))
 
 
 def _after(ordered: np.ndarray) -> np.ndarray:
-    """The sum of what comes after each; added from the end, so that small sizes are not lost."""
+    """The sum of the sizes after each; added from the end, so that small sizes are not lost."""
     return np.concatenate((np.cumsum(ordered[:0:-1])[::-1], np.zeros(min(1, len(ordered)))))
 
 
@@ -101,7 +101,7 @@ def _after(ordered: np.ndarray) -> np.ndarray:
 
 @kernel
 def _normal(words: np.ndarray) -> float:
-    """Marsaglia's polar method, one of its two numbers."""
+    """A normal variable by Marsaglia's polar method, which uses one of its two numbers."""
     while True:
         x, y = 2.0 * uniform(words) - 1.0, 2.0 * uniform(words) - 1.0
         radius = x * x + y * y
@@ -119,7 +119,7 @@ def _gamma_above_one(shape: float, words: np.ndarray) -> float:
         cube = (1.0 + c * x) ** 3
         if cube > 0.0:
             rest, square = 1.0 - uniform(words), x * x
-            squeezed = rest < 1.0 - 0.0331 * square * square  # theirs: then the next line is true, and needs no logs
+            squeezed = rest < 1.0 - 0.0331 * square * square  # theirs: implies the next line, without logs
             if squeezed or math.log(rest) < 0.5 * square + d - d * cube + d * math.log(cube):
                 return d * cube
 
@@ -142,11 +142,12 @@ def draw_weights(
     words: np.ndarray,
     weights: np.ndarray,
 ) -> float:
-    """pi given `tables`, s_k more draws of every component; returns what is left to unseen ones.
+    """Draw pi given `tables`, that is, s_k more draws of every component; returns the weight left to unseen ones.
 
-    Sticks are Beta(u_k + s_k, v_k + sum_{j>k} s_j): the conjugate conditional. (The exponents printed in S.2.2 of
-    Wang & Blei are another's.) What they leave is Dirichlet(s, a), s of the components that are not on the sticks yet.
-    A Beta variable is made of two gammas, and never taken from 1: with a small v it rounds to 1, and leaves nothing.
+    The sticks are Beta(u_k + s_k, v_k + sum_{j>k} s_j), the conjugate conditional. (The exponents printed in S.2.2 of
+    Wang & Blei are different.) What they leave is Dirichlet(s, a), with s of the components not yet on the sticks.
+    A Beta variable is made from two gammas and never subtracted from 1: with a small v it rounds to 1 and would leave
+    nothing.
     """
     old, slots = len(order), len(tables)
     after = 0

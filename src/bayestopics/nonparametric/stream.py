@@ -1,6 +1,6 @@
-"""What the four variational methods share: batches of documents in, a state of plain arrays that can be saved.
+"""What the four variational methods share: they take batches of documents and have a state of plain arrays to save.
 
-A learner sees each batch once and keeps nothing of it: its memory is the components and one batch, for ever.
+A learner sees each batch once and keeps nothing of it, so that its memory is always the components plus one batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus, whole_numbers
 from bayestopics.nonparametric.components import Components
 
-MOST_ENTRIES = 1024  # of a history
+MOST_ENTRIES = 1024  # in a history
 
 
 # -- batches -----------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ MOST_ENTRIES = 1024  # of a history
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Documents as (term, count) entries: those of document d are offsets[d] .. offsets[d + 1] - 1."""
+    """Documents as (term, count) entries; document d has the entries offsets[d] .. offsets[d + 1] - 1."""
 
     offsets: np.ndarray  # int64[D + 1]
     terms: np.ndarray  # int64[entries]
@@ -40,17 +40,17 @@ class Bags:
 
     @classmethod
     def of(cls, batch: Corpus | sparse.csr_array | sparse.csr_matrix, term_count: int) -> Self:
-        """From a Corpus, or a documents x terms matrix of counts."""
+        """From a Corpus or from a documents x terms matrix of counts."""
         matrix = batch.counts if isinstance(batch, Corpus) else sparse.csr_array(batch)
         if matrix.shape[1] != term_count:
-            raise InputError(f"a batch has {matrix.shape[1]} terms, the model {term_count}")
+            raise InputError(f"this batch has {matrix.shape[1]} terms, but the model has {term_count}")
         if not isinstance(batch, Corpus) and (not matrix.has_canonical_format or np.any(matrix.data == 0)):
             matrix = matrix.copy()
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
         counts = whole_numbers(matrix.data, "batch")
         if np.any(counts < 0):
-            raise InputError("a batch has negative counts")
+            raise InputError("this batch has negative counts")
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), counts, term_count)
 
     def __len__(self) -> int:
@@ -58,14 +58,14 @@ class Bags:
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Tokens of each document."""
+        """The number of tokens of each document."""
         ends = np.concatenate(([0], np.cumsum(self.counts)))[self.offsets]
         return np.diff(ends)
 
     @cached_property
     def kinds(self) -> np.ndarray:
         """The terms that occur, sorted."""
-        if len(self) == 1:  # its entries are sorted, and no term is there twice
+        if len(self) == 1:  # its entries are sorted, and no term occurs twice
             return self.terms
         return np.flatnonzero(np.bincount(self.terms, minlength=self.term_count))
 
@@ -89,9 +89,9 @@ class Bags:
 
 
 def minibatches(corpus: Corpus, size: int, rng: np.random.Generator, passes: int | None = None) -> Iterator[Any]:
-    """Batches of `size` documents, each pass in a random order of its own; without `passes` it never ends."""
+    """Batches of `size` documents, each pass in a new random order; without `passes` they never end."""
     if size < 1:
-        raise InputError(f"a batch has at least 1 document, not {size}")
+        raise InputError(f"a batch must have at least 1 document, not {size}")
     done = 0
     while passes is None or done < passes:
         order = rng.permutation(corpus.document_count)
@@ -106,7 +106,8 @@ def minibatches(corpus: Corpus, size: int, rng: np.random.Generator, passes: int
 class History:
     """Entries of `width` numbers, of which every `interval`th is kept.
 
-    When it is full every other entry goes and the interval doubles: an endless stream has a history of bounded length.
+    When it is full, every other entry is dropped and the interval doubles, so that even an endless stream has a history
+    of bounded length.
     """
 
     def __init__(self, width: int, entries: np.ndarray | None = None, added: int = 0, interval: int = 1) -> None:
@@ -127,7 +128,7 @@ class History:
 
 
 class Score(NamedTuple):
-    """Of documents that were held out: log p(x) per word, and its Monte Carlo error."""
+    """The score of held-out documents: log p(x) per word, and its Monte Carlo error."""
 
     per_word: float
     error: float
@@ -139,8 +140,8 @@ class Score(NamedTuple):
 class Learner(ABC):
     """`partial_fit` a batch, `save`, `load`. Subclasses keep their numbers in `settings` and `components`.
 
-    `history` has the documents seen and the components in use after an update; `scores`, where held-out documents were
-    given, the documents seen, the components in use, the score per word and its Monte Carlo error.
+    `history` has the documents seen and the components in use after an update. If held-out documents were given,
+    `scores` has the documents seen, the components in use, the score per word and its Monte Carlo error.
     """
 
     name: ClassVar[str]
@@ -162,7 +163,7 @@ class Learner(ABC):
         batch: Corpus | sparse.csr_array | sparse.csr_matrix,
         held_out: Corpus | sparse.csr_array | None = None,
     ) -> Self:
-        """One update from one batch of documents; then the score of those held out, if there are any, for `scores`."""
+        """Make one update from one batch; then add the score of the held-out documents, if any, to `scores`."""
         bags = Bags.of(batch, self.term_count)
         if len(bags) > 0:
             self.documents_seen += len(bags)
@@ -182,22 +183,22 @@ class Learner(ABC):
 
     @abstractmethod
     def score(self, held_out: Corpus | sparse.csr_array) -> Score:
-        """E_q[p(x)] of the DP mixture, exactly; of the HDP, left-to-right at the means of q."""
+        """E_q[p(x)], exact for the DP mixture; for the HDP, by left-to-right at the means of q."""
 
     @abstractmethod
     def used_components(self) -> int:
-        """How many hold at least one document (DP mixture) or one token (HDP)."""
+        """The number of components that hold at least one document (DP mixture) or one token (HDP)."""
 
     @abstractmethod
     def top_concentration(self) -> float:
-        """a, of the sticks that all documents share."""
+        """The parameter a of the sticks that all documents share."""
 
     @abstractmethod
     def mean_weights(self) -> tuple[np.ndarray, float]:
-        """E[pi] of every component, and of all that have not been seen."""
+        """E[pi] of every component, and of all unseen components together."""
 
     def mean_model(self) -> tuple[np.ndarray, np.ndarray]:
-        """E[pi] and E[theta] (V x K), what is left of weight 0; those not seen are one more component, uniform."""
+        """E[pi] and E[theta] (V x K) without weights of 0; the unseen components are one more, uniform component."""
         weights, unseen = self.mean_weights()
         uniform = np.full(self.term_count, 1.0 / self.term_count)
         weights, theta = np.append(weights, unseen), np.column_stack((self.components.means(), uniform))
@@ -206,7 +207,7 @@ class Learner(ABC):
     # -- saving ----------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """All that the next update depends on, the generator included."""
+        """Everything that the next update depends on, including the generator."""
         return self.components.arrays() | {
             "name": np.array(self.name),
             "settings": np.array(json.dumps(self.settings)),
@@ -233,13 +234,13 @@ class Learner(ABC):
         return learner
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """An .npz file, whole or absent."""
+        """Write an .npz file; a crash leaves either the whole file or none."""
         with replacing(Path(path)) as temporary, open(temporary, "wb") as file:
             np.savez(file, allow_pickle=False, **self.state_dict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Goes on with the same bits as the one that was saved."""
+        """Read a saved learner, which continues with the same bits."""
         try:
             with np.load(path, allow_pickle=False) as archive:
                 return cls.from_state_dict({name: archive[name] for name in archive.files})
@@ -257,7 +258,7 @@ def _generator(state: str) -> np.random.Generator:
 
 
 def checked(**values: float) -> None:
-    """Positive and finite, all of them."""
+    """Check that all of these are positive and finite."""
     for name, value in values.items():
         if not 0.0 < value < np.inf:
             raise InputError(f"{name} must be positive and finite, not {value}")

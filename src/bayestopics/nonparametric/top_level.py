@@ -13,11 +13,11 @@ from bayestopics.nonparametric.concentrations import ConcentrationPriors, draw_c
 if TYPE_CHECKING:
     from bayestopics.nonparametric.hdp_state import HdpState
 
-SMALLEST_WEIGHT = 1e-150  # of beta, so that its products with concentrations and counts stay within doubles
+SMALLEST_WEIGHT = 1e-150  # of beta, so that its products with concentrations and counts fit into doubles
 
 
 def draw_weights(state: HdpState, rng: np.random.Generator, resample: ConcentrationPriors | None = None) -> HdpState:
-    """beta, in place, and before it gamma and the concentration if they have priors."""
+    """Draw beta in place, and before it gamma and the concentration if they have priors."""
     tables = draw_topic_tables(state.document_topic, state.alpha, new_words(rng))
     gamma, concentration, total = state.gamma, state.concentration, int(tables.sum())
     if resample is not None:
@@ -25,7 +25,7 @@ def draw_weights(state: HdpState, rng: np.random.Generator, resample: Concentrat
         gamma = draw_gamma(gamma, state.topics, total, resample.gamma, rng)
         concentration = draw_concentration(concentration, total, lengths, resample.concentration, rng)
         state = state.changed(gamma=gamma, concentration=concentration)
-    weights = rng.standard_gamma(tables)  # 0 of a free label
+    weights = rng.standard_gamma(tables)  # 0 for a free label
     # log G(a) = log G(a + 1) + log(U) / a: a gamma variable with a small shape would underflow
     weight_new = np.exp(np.log(rng.standard_gamma(gamma + 1.0)) - rng.standard_exponential() / gamma)
     scale = concentration / (weights.sum() + weight_new)

@@ -19,17 +19,17 @@ from bayestopics.nonparametric.sticks import ClosedSticks, best_closed_sticks
 from bayestopics.nonparametric.stream import Bags, Learner, checked
 
 KAPPA, TAU = 0.6, 1.0  # rho_t = (tau + t)^-kappa [section 3]
-START_LENGTH = 100.0  # words a document that the random start stands for, as in the code of Wang, Paisley & Blei
+START_LENGTH = 100.0  # words per document that the random start stands for, as in the code of Wang, Paisley & Blei
 
 
-# sums over the documents: kinds x components, a size a component, and their part of the bound
+# sums over the documents: kinds x components, the size of each component, and the documents' part of the bound
 Ascent = Callable[[ClosedSticks], tuple[np.ndarray, np.ndarray, float]]
 
 
 class Truncated(Learner):
-    """`truncation` components from the start, at random; `documents` (n) is the size of the corpus.
+    """Starts with `truncation` random components; `documents` (n) is the size of the corpus.
 
-    The rate is rho_t = (1 + t)^-0.6, at least S / n; t is 1 for the first batch, which with t = 0 would wipe out the
+    The rate is rho_t = (1 + t)^-0.6, but at least S / n. t is 1 for the first batch: with t = 0 it would wipe out the
     random start. A batch counts n / S times.
     """
 
@@ -50,7 +50,7 @@ class Truncated(Learner):
 
     @abstractmethod
     def _ascent(self, bags: Bags) -> Ascent:
-        """What an iteration over all documents gives, given the sticks: see `Ascent`."""
+        """The result of one iteration over all documents, given the sticks; see `Ascent`."""
 
     def fit(
         self,
@@ -61,7 +61,7 @@ class Truncated(Learner):
     ) -> np.ndarray:
         """Algorithm 1: coordinate ascent; returns the bound after every iteration, which never falls.
 
-        It stops when the bound gains less than `tolerance` nats a document.
+        It stops when the bound gains less than `tolerance` nats per document.
         """
         bags = Bags.of(corpus, self.term_count)
         local, sticks, bounds = self._ascent(bags), self.sticks(), np.empty(0)
@@ -78,7 +78,7 @@ class Truncated(Learner):
         return bounds
 
     def _step(self, bags: Bags, kind_sums: np.ndarray, sizes: np.ndarray) -> None:
-        """The stochastic update [11] from a batch's sums: kinds x components, and a size a component."""
+        """The stochastic update [11] from a batch's sums: kinds x components, and the size of each component."""
         scale = self.settings["documents"] / len(bags)
         rate = min(1.0, max((TAU + self.updates) ** -KAPPA, 1.0 / scale))
         components = self.components
@@ -88,7 +88,7 @@ class Truncated(Learner):
         components.sizes[:] += rate * scale * sizes
 
     def _replace(self, kinds: np.ndarray, kind_sums: np.ndarray, sizes: np.ndarray) -> None:
-        """The batch update [10]: the sums of the whole corpus take the place of what was there."""
+        """The batch update [10]: the sums of the whole corpus replace the old ones."""
         components = self.components
         components.fade(1.0)
         components.stored[kinds] = kind_sums
@@ -99,7 +99,7 @@ class Truncated(Learner):
 def random_components(
     term_count: int, eta: float, truncation: int, documents: int, rng: np.random.Generator
 ) -> Components:
-    """lambda = eta + Gamma(1, 1) variables with the total of a corpus of that size; all components equally large."""
+    """lambda = eta + Gamma(1, 1) variables, scaled to a corpus of this size; all components are equally large."""
     components = Components(term_count, eta, truncation)
     mean = documents * START_LENGTH / (truncation * term_count)
     components.stored[:] = mean * rng.standard_gamma(1.0, (term_count, truncation))
@@ -127,7 +127,7 @@ def component_divergence(components: Components) -> float:
 
 @kernel
 def digamma(x: float) -> float:
-    """psi(x), x > 0: psi(x + 6) by its asymptotic series, less 1 / x + ... + 1 / (x + 5), which is one fraction.
+    """psi(x), x > 0: psi(x + 6) by its asymptotic series, minus 1 / x + ... + 1 / (x + 5), which is one fraction.
 
     The terms are taken in pairs, 1 / (x + i) + 1 / (x + 5 - i) = (2 x + 5) / (y + i (5 - i)) with y = x (x + 5).
     """

@@ -15,24 +15,25 @@ from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, Learner
 
 PRUNE_EVERY = 20_000  # documents [section 3]
-LARGEST_LOG10 = 290.0  # of a product of doubles
+LARGEST_LOG10 = 290.0  # for a product of doubles
 
 
 class TruncationFree(Learner):
-    """Starts without components; they are born by sampling, and die when they hold less than one document or token.
+    """Starts without components. They are born by sampling and die when they hold less than one document or token.
 
-    The rate is S / n_t and the batch counts n_t / S times, n_t being the documents seen, at most `documents` (n) if
-    that is given. The product is 1: the old fades by S / n_t, the new is added as it is. With n / S instead of n_t / S
-    the first batches would have all the weight. From the second pass on the rate is at its floor, S / n.
+    The rate is S / n_t, and the batch counts n_t / S times. Here n_t is the number of documents seen, at most
+    `documents` (n) if that is given. The product of both is 1: the old fades by S / n_t, and the new is added as it is.
+    With n / S instead of n_t / S, the first batches would have all the weight. From the second pass on, the rate is at
+    its floor, S / n.
     """
 
     @abstractmethod
     def _draw(self, components: Components, bags: Bags) -> Any:
-        """The local variables of a batch, from q(z) of [6]."""
+        """Draw the local variables of a batch from q(z) of [6]."""
 
     @abstractmethod
     def _add(self, components: Components, bags: Bags, drawn: Any, first: int = 0) -> None:
-        """Add what was drawn for components `first`, ... to their sums; components that do not exist are born."""
+        """Add what was drawn to the sums of the components from `first` on; components that do not exist are born."""
 
     @abstractmethod
     def _alive(self) -> np.ndarray:
@@ -59,8 +60,8 @@ class TruncationFree(Learner):
     def fit(self, corpus: Corpus, iterations: int, held_out: Corpus | sparse.csr_array | None = None) -> None:
         """Algorithm 2 on a corpus that fits in memory.
 
-        q stays as it is while documents are drawn one by one, and is then set anew from all of them [10]. But for
-        components born in the same iteration: they grow at once, or every document would have its own.
+        q does not change while documents are drawn one by one, and is then computed anew from all of them [10]. The
+        exception are components born in the same iteration, which grow at once; else every document would have its own.
         """
         bags = Bags.of(corpus, self.term_count)
         for _ in range(iterations):
@@ -79,7 +80,7 @@ class TruncationFree(Learner):
 
 
 def without_gaps(z: np.ndarray, old: int) -> np.ndarray:
-    """Numbers from `old` on that are in use, made consecutive; z with the numbers changed."""
+    """z with the numbers from `old` on renumbered, so that those in use are consecutive."""
     born = np.unique(z[z >= old])
     numbers = np.arange(max(old, int(z.max(initial=-1)) + 1))
     numbers[born] = old + np.arange(len(born))
@@ -87,5 +88,5 @@ def without_gaps(z: np.ndarray, old: int) -> np.ndarray:
 
 
 def factors_of_a_product(smallest: float, largest: float) -> int:
-    """So many numbers from smallest to largest can be multiplied without leaving the range of a double."""
+    """How many numbers between smallest and largest can be multiplied without leaving the range of a double."""
     return max(1, int(LARGEST_LOG10 / max(abs(math.log10(smallest)), math.log10(max(largest, 10.0)))))

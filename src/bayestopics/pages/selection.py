@@ -1,4 +1,4 @@
-"""The report of `bayestopics select`: a page, its figures and tables, beside the record in its folder."""
+"""The report of `bayestopics select`: a page with figures and tables, in the folder of the record."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ th {{ background: #f3f3f3; }} tr:nth-child(even) {{ background: #fafafa; }} img 
 {warnings}
 <h2>How many topics?</h2>
 <img src="evidence.png" alt="log evidence over the number of topics, with error bars">
-<p>log evidence: log p(w | T, alpha, eta) at the best alpha and eta of each T, by annealing, with its Monte Carlo
-standard error. log marginal: alpha and eta integrated out, by Laplace; the posterior of T comes from it, uniform over
-the T that were tried.</p>
+<p>The log evidence is log p(w | T, alpha, eta) at the best alpha and eta of each T, estimated by annealing, with its
+Monte Carlo standard error. A difference of 1 (one nat) is a factor of 2.7 in probability. In the log marginal, alpha
+and eta are integrated out by the Laplace approximation. The posterior of T comes from it, with a uniform prior over the
+T that were tried.</p>
 {evidence}
 <h2>Which alpha and eta?</h2>
 <img src="surface.png" alt="contours of the marginal likelihood of alpha and eta">
-<p>The ellipse is Monte Carlo error, from the scatter of independent chains, and shrinks as they grow. The region is the
-uncertainty about alpha and eta themselves, and shrinks as the corpus grows.</p>
+<p>The ellipse shows the Monte Carlo error, from the scatter of independent chains; it shrinks as the chains grow. The
+region shows the uncertainty about alpha and eta themselves; it shrinks as the corpus grows.</p>
 <h2>The topics</h2>
-<p>Of one chain at this model, after its last sweep.</p>
+<p>These are the topics of one chain of this model, after its last sweep.</p>
 {topics}
-<p>The numbers: <a href="select.json">select.json</a>, <a href="evidence.csv">evidence.csv</a>,
+<p>All numbers are in <a href="select.json">select.json</a>, <a href="evidence.csv">evidence.csv</a> and
 <a href="topics.csv">topics.csv</a>.</p>
 </body></html>
 """
 
 
 def write_report(result: SelectResult, corpus: Corpus, folder: Path) -> None:
-    """The page comes last: if it is there, so is what it shows."""
+    """Write the page last, so that everything it shows exists when it does."""
     topics = pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in result.answer["top_words"]])
     save(result.plot(), folder / "evidence.png")
     save(result.plot_surface(), folder / "surface.png")

@@ -1,1 +1,1 @@
-"""The studies: one folder each, with what it computes, shows and claims. `plan` says what is in the folder."""
+"""The studies. Each has a folder with what it computes, shows and claims; `plan` explains the files in it."""

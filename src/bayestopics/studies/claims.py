@@ -1,13 +1,13 @@
-"""The claims of the papers: what they say, what came out here, and a computed verdict.
+"""The claims of the papers: what each paper says, what came out here, and a computed verdict.
 
-A claim stands once, above the function of studies/<study>/claims.py that answers it:
+Each claim is written once, above the function in studies/<study>/claims.py that answers it:
 
     @claim("T3", paper="Chen & Doss", where="sec. 5.2", statement="...", rule="...", numbers={"steps": 470})
     def _(records, entries, numbers): ...
         return Answer(ours, error, verdict, details)
 
-`rule` says how the verdict is decided, `numbers` are the paper's. The function gets the study's records, the corpus
-registry's entries and the numbers. It raises MissingRecords if it needs more records than there are.
+`rule` says how the verdict is decided, and `numbers` are the paper's numbers. The function gets the study's records,
+the entries of the corpus registry and the numbers. It raises MissingRecords if a record that it needs is missing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from bayestopics.studies.records import MissingRecords, Records
 
 VERDICTS = ("reproduced", "partly", "not reproduced", "not comparable")
 LONGEST = 160  # characters of an answer: it is one line of a table
-OLD = "Old: computed from records that were not kept in full, so that it cannot be computed again until they are rerun."
+NAT = "Differences of log probabilities are in nats: 1 nat is a factor of 2.7 in probability."
+OLD = "(old): the records behind this answer were not kept in full. It can be computed again once they are rerun."
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What came out here, how sure that is, and the verdict; the numbers behind it are in `details`."""
+    """What came out here, how certain it is, and the verdict; `details` has the numbers behind the answer."""
 
     ours: str
     error: str
@@ -84,7 +85,7 @@ def claim(
 
 
 def all_claims() -> list[Claim]:
-    """Those of every studies/<study>/claims.py, in the order of their names."""
+    """The claims in every studies/<study>/claims.py, in the order of their names."""
     found: list[Claim] = []
     for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
         if module.ispkg and find_spec(f"{module.name}.claims"):
@@ -93,7 +94,7 @@ def all_claims() -> list[Claim]:
 
 
 def verdict(*parts: bool) -> str:
-    """Of a claim with several parts."""
+    """The verdict on a claim with several parts."""
     return "reproduced" if all(parts) else "partly" if any(parts) else "not reproduced"
 
 
@@ -103,7 +104,7 @@ def verdict(*parts: bool) -> str:
 def answers(
     records: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
 ) -> dict[str, Answer | str]:
-    """Claim -> its answer, or the reason why there is none; `left_out` are the corpora that are out of reach."""
+    """For each claim its answer, or the reason why there is none; `left_out` are the corpora that are not available."""
     return {one.id: _answer(one, records, entries, left_out) for one in all_claims()}
 
 
@@ -144,7 +145,7 @@ def table_of(found: Mapping[str, Answer | str], scale: str) -> pd.DataFrame:
 
 
 def summary(table: pd.DataFrame) -> dict[str, int]:
-    """How many claims have each verdict; reasons for no answer are put together."""
+    """How many claims have each verdict; all claims without an answer are counted together."""
     return dict(table["verdict"].str.split(":").str[0].value_counts())
 
 
@@ -171,13 +172,13 @@ def page(table: pd.DataFrame, scale: str, left_out: Collection[str]) -> str:
 
 
 def markdown(table: pd.DataFrame, scale: str, left_out: Mapping[str, str]) -> str:
-    """The table for people: answered claims first, then those that are still open, then the rules."""
+    """The table for readers: answered claims first, then the open ones, then the rules."""
     lines = [f"# Claims of the papers, at scale {scale}", ""]
     lines += [f"- {count} {verdict}" for verdict, count in summary(table).items()]
     if left_out:
         lines += ["", "Corpora that were not available:", "", *(f"- {name}: {how}" for name, how in left_out.items())]
     is_answered = table["verdict"].isin(VERDICTS)
-    lines += ["", "## Answered", "", "| id | claim | ours | error | verdict |", "|---|---|---|---|---|"]
+    lines += ["", "## Answered", "", NAT, "", "| id | claim | ours | error | verdict |", "|---|---|---|---|---|"]
     for row in table[is_answered].to_dict("records"):
         name = f"[{row['id']}]({row['details']})" if row["details"] else row["id"]
         said = f"**{row['verdict']}**" + " (old)" * (row.get("evidence") == "old")
@@ -186,7 +187,7 @@ def markdown(table: pd.DataFrame, scale: str, left_out: Mapping[str, str]) -> st
         lines += ["", OLD]
     lines += ["", "## Open", "", "| id | claim | why |", "|---|---|---|"]
     lines += [_row(row["id"], row["claim"], row["verdict"]) for row in table[~is_answered].to_dict("records")]
-    lines += ["", "## Where each claim stands, and how its verdict is decided", ""]
+    lines += ["", "## Where each claim is made, and how its verdict is decided", ""]
     lines += [f"- {row['id']} ({row['paper']}, {row['where']}): {row['rule']}" for row in table.to_dict("records")]
     return "\n".join(lines) + "\n"
 

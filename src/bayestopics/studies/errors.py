@@ -1,6 +1,6 @@
 """Monte Carlo errors of a study's estimates, as a table with one row per run and quantity.
 
-A study that has chains says in its errors.py which: errors(records) -> DataFrame. The records stay as they are.
+A study with chains defines errors(records) -> DataFrame in its errors.py. The records themselves do not change.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from bayestopics.errors.batch_means import SHORTEST_CHAIN
 
 TITLE = "Monte Carlo errors"
 CAPTION = """
-Every estimate with its Monte Carlo standard error, and how it was found. Batch means: one chain, after its burn-in, is
-cut into batches; beside the error is the number of independent draws that would be as precise, and the integrated
-autocorrelation time. Repeats: the scatter of independent repeats. A chain that did not move tells nothing of its
-error.
+Every estimate with its Monte Carlo standard error and the method behind the error. "Batch means": the chain after its
+burn-in is cut into batches; the table also gives the number of independent draws that would be as precise, and the
+integrated autocorrelation time. "Repeats": the error comes from the scatter of independent repeats. A chain that did
+not move gives no error.
 """
 NUMBERS = ("estimate", "standard_error", "effective_draws", "autocorrelation_time")
 COLUMNS = ("run", "quantity", "method", "draws", *NUMBERS)
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def of_chain(run: str, quantity: str, chain: ArrayLike) -> Row:
-    """By batch means, from the draws of a chain after its burn-in; nan where they do not move, or are too few."""
+    """The error by batch means, from a chain after its burn-in; missing if the draws never change or are too few."""
     draws = np.asarray(chain, dtype=np.float64)
     row = {"run": run, "quantity": quantity, "method": "batch means", "draws": len(draws), "estimate": draws.mean()}
     if len(draws) < SHORTEST_CHAIN or np.ptp(draws) == 0:
@@ -42,7 +42,7 @@ def of_chain(run: str, quantity: str, chain: ArrayLike) -> Row:
 
 
 def found(run: str, quantity: str, method: str, draws: int, estimate: float, standard_error: float) -> Row:
-    """An error that a record has already."""
+    """A row for an error that the record already contains."""
     error = math.nan if standard_error is None else standard_error
     return {
         "run": run,

@@ -1,11 +1,11 @@
 """Kept results: the records of a study in a few Parquet files, from which its tables, figures and verdicts can be made
-again. Those of scale paper are in git.
+again. The kept results of scale paper are in git.
 
-    runs.parquet             one row per run: its task, metrics, warnings and versions as JSON, and what tables it had
-    <kind>-<table>.parquet   that table of all runs of a kind, below each other, with a column `run`
-    <kind>-arrays.parquet    their arrays, flattened
+    runs.parquet             one row per run: its task, metrics, warnings and versions as JSON, and the tables it had
+    <kind>-<table>.parquet   this table of all runs of a kind, stacked, with a column `run`
+    <kind>-arrays.parquet    the arrays of these runs, flattened
 
-A table or an array that is large and that no table, figure or claim reads is not kept.
+A large table or array is kept only if a table, figure or claim reads it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from bayestopics.studies.plan import Plan
 from bayestopics.studies.records import MissingRecords, Records
 
 RUN = "run"
-SMALL = 60_000  # bytes of a table, or an array, that is kept though nothing reads it
+SMALL = 60_000  # bytes: a table or array up to this size is kept even if nothing reads it
 LARGEST_FIGURE = 300_000  # bytes
-DOTS = (130, 110, 90, 75, 60)  # per inch, of a figure: the most that is not too large
+DOTS = (130, 110, 90, 75, 60)  # per inch: a figure is saved with the most dots that keep its file small enough
 SAID = ("metrics", "warnings", "versions", "answer")
 Made = TypeVar("Made")
 
@@ -55,12 +55,12 @@ class MissingPart(MissingRecords):
         self.kind, self.part = task.params["kind"], part
 
     def concerns(self, result: Result) -> bool:
-        """Records of a kind are read alike: whether this one would be missed next."""
+        """Whether this record lacks the same part: records of one kind are all read in the same way."""
         return result.task.params["kind"] == self.kind and self.part not in {*result.tables, *result.arrays}
 
 
 class Parts(dict[str, Any]):
-    """Tables or arrays of a record; `read` are the names of those that something asked for."""
+    """The tables or arrays of a record; `read` collects the names of those that were asked for."""
 
     def __init__(self, task: Task, content: Mapping[str, Any], read: Iterable[str] = ()) -> None:
         super().__init__(content)
@@ -75,7 +75,7 @@ class Parts(dict[str, Any]):
 
 
 def watched(result: Result) -> Result:
-    """The same result; what is read of it is noted."""
+    """The same result, which notes the parts of it that are read."""
     tables, arrays = (Parts(result.task, parts) for parts in (result.tables, result.arrays))
     return dataclasses.replace(result, tables=tables, arrays=arrays)
 
@@ -84,7 +84,7 @@ def watched(result: Result) -> Result:
 
 
 def write_kept(results: Iterable[Result], folder: Path) -> None:
-    """Put the records of a study into the folder, in place of those that are there. Other files stay."""
+    """Write the records of a study into the folder and replace the kept records there. Other files stay."""
     folder.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, str]] = []
     files: dict[str, list[pa.Table]] = {}
@@ -121,7 +121,7 @@ def _labelled(content: pa.Table, result: Result) -> pa.Table:
 
 
 def _row(result: Result, dtypes: dict[str, dict[str, str]]) -> dict[str, str]:
-    """A run without its tables. Of what differs from run to run, the seconds and the kind of machine stay."""
+    """A run without its tables. From the volatile section, only the seconds and the kind of machine are kept."""
     volatile = {key: value for key, value in result.volatile.items() if not isinstance(value, str) or key == "cpu"}
     content = {"task": dataclasses.asdict(result.task), **{key: getattr(result, key) for key in SAID}}
     content |= {"volatile": volatile, "tables": dtypes}
@@ -138,7 +138,7 @@ def _write(table: pa.Table, path: Path) -> None:
 
 
 def read_kept(folder: Path) -> dict[str, Result]:
-    """The kept records of a study. To ask one for a table that was not kept raises MissingRecords."""
+    """The kept records of a study. Asking one for a table that was not kept raises MissingRecords."""
     if not (folder / "runs.parquet").is_file():
         return {}
     files = {path.stem: _by_run(path) for path in sorted(folder.glob("*.parquet")) if path.stem != "runs"}
@@ -146,7 +146,7 @@ def read_kept(folder: Path) -> dict[str, Result]:
 
 
 def _by_run(path: Path) -> defaultdict[str, pd.DataFrame]:
-    """Run -> its rows; a run may have none."""
+    """The rows of each run; a run may have none."""
     table = pq.read_table(path).to_pandas()
     return defaultdict(lambda: table[:0], iter(table.groupby(RUN, sort=False)))
 
@@ -179,21 +179,21 @@ def _restored(row: dict[str, str], files: Mapping[str, Mapping[str, pd.DataFrame
 
 
 def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Made | None:
-    """What `make` gives from those of the records that have all that it reads; None if too few have."""
+    """The result of `make` on the records that have every part it reads; None if there are too few such records."""
     left = list(records)
     while left:
         try:
             return make(left)
         except MissingPart as missing:
             left = [record for record in left if not missing.concerns(record)]
-            plt.close("all")  # what was begun and cannot be finished
+            plt.close("all")  # a figure that was begun and cannot be finished
         except MissingRecords:
             break
     return None
 
 
 def make_again(plan: Plan, records: Records, folder: Path, old: Path, scale: str) -> None:
-    """All figures and tables of a study that its records give. What is there of before and they do not give is old."""
+    """Make all figures and tables that a study's records allow. Those that they no longer allow move to `old`."""
 
     def make(module: str, function: str, part: planned.Figure | planned.Table, **more: Any) -> Any:
         here = [records[run] for run in part.runs if run in records]
@@ -212,12 +212,12 @@ def make_again(plan: Plan, records: Records, folder: Path, old: Path, scale: str
     for path in left:
         old.mkdir(parents=True, exist_ok=True)
         path.replace(old / path.name)
-    for path in folder.iterdir():  # made again, and so not old any more
+    for path in folder.iterdir():  # what was made again is no longer old
         (old / path.name).unlink(missing_ok=True)
 
 
 def save_small(figure: Figure, path: Path) -> None:
-    """With all its colours, and as sharp as fits into the largest file."""
+    """Save a figure in full colour, as sharp as the limit on the file size allows."""
     for dots in DOTS:
         with io.BytesIO() as buffer:
             figure.savefig(buffer, format="png", dpi=dots, bbox_inches="tight", metadata={"Software": None})
@@ -229,8 +229,8 @@ def save_small(figure: Figure, path: Path) -> None:
 
 
 def with_old_answers(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
-    """The table of claims with a column `evidence`: "kept" where the answer is from kept records, "old" where it is one
-    of before that they do not give any more."""
+    """The table of claims with a column `evidence`: "kept" if the answer comes from kept records, "old" if it is an
+    earlier answer that the kept records no longer give."""
     before = {row["id"]: row for row in old.to_dict("records") if row["verdict"] in VERDICTS}
     rows = []
     for row in new.to_dict("records"):

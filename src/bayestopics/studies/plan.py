@@ -1,11 +1,11 @@
-"""What a study computes and shows, as plain data. The workflow turns a plan into jobs; nothing here knows Snakemake.
+"""What a study computes and shows, as plain data. The workflow turns a plan into jobs; nothing here uses Snakemake.
 
-A study is a folder beside this file and a settings file, config/studies/<study>.yaml. In the folder:
+A study is a folder beside this file plus a settings file, config/studies/<study>.yaml. In the folder:
 
     plan.py              plan(settings) -> Plan: the runs, figures and tables, from the settings at a scale
     compute_<kind>.py    compute(task, corpus, checkpoint) -> Result; a run's parameter `kind` names the module
-    tables.py, figures.py, errors.py, claims.py      what is made from the records, where there is any of it
-    settings.schema.yaml                             what the settings file may say, where it is to be checked
+    tables.py, figures.py, errors.py, claims.py      what is made from the records; each file is optional
+    settings.schema.yaml                             what the settings file may contain; optional
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import Entry
 
 FOLDER = Path(__file__).parent
-RESERVED = ("errors", "figures", "jobs", "steps", "tables")  # these names stand beside the records
-TOGETHER = "runs"  # the job of the runs that share a process
+RESERVED = ("errors", "figures", "jobs", "steps", "tables")  # folders beside the records: no run may have these names
+TOGETHER = "runs"  # name of a job whose runs share a process
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A study's settings at one scale, and the corpora that it can have."""
+    """A study's settings at one scale, and the corpora that are available to it."""
 
     study: str
     scale: str
-    shared: Mapping[str, Any]  # what is the same at all scales
-    here: Mapping[str, Any]  # what stands under the scale
+    shared: Mapping[str, Any]  # settings that are the same at all scales
+    here: Mapping[str, Any]  # settings of this scale
     entries: Mapping[str, Entry]  # all registered corpora
-    within_reach: Collection[str]  # names of those that can be had here
+    within_reach: Collection[str]  # names of the corpora that are available here
 
     @classmethod
     def of(
@@ -49,28 +49,28 @@ class Settings:
 
     @property
     def available(self) -> list[str]:
-        """The study's corpora at this scale that are within reach."""
+        """The study's corpora at this scale that are available."""
         return [name for name in self.here["corpora"] if name in self.within_reach]
 
     def insist(self, condition: object, fault: str) -> None:
-        """One line for a setting that cannot work."""
+        """Raise an InputError of one line, naming the settings file, if the condition does not hold."""
         if not condition:
             raise InputError(f"{self.file}: {fault}")
 
     def insist_among(self, name: str, part: str, **others: Collection[str]) -> None:
-        """That a corpus which `part` names is among the scale's corpora, and among those of these other settings."""
+        """Check that a corpus named in `part` is among the scale's corpora, and in each of these other settings."""
         for where, given in {"the scale's corpora": self.here["corpora"], **others}.items():
             self.insist(name in given, f"{part}: {name!r} is not among {where}")
 
 
 @dataclass(frozen=True)
 class Run:
-    params: Mapping[str, Any]  # what defines it; `kind` names its module, `corpus` the corpus that it needs, if any
-    before: tuple[str, ...] = ()  # the runs whose records it builds on
-    modules: tuple[str, ...] = ()  # samplers and estimators that are called by their names: its code hash holds them
-    threads: int | None = 1  # None is all there are: nothing else may run meanwhile
-    step: bool = False  # goes on where the run before it ended
-    alone: bool = False  # needs a process of its own at every scale
+    params: Mapping[str, Any]  # what defines the run; `kind` names its module, `corpus` the corpus it needs, if any
+    before: tuple[str, ...] = ()  # the runs whose records this one builds on
+    modules: tuple[str, ...] = ()  # samplers and estimators that are called by name; the code hash covers them
+    threads: int | None = 1  # None takes all threads, so that nothing else runs at the same time
+    step: bool = False  # this run continues where the run before it ended
+    alone: bool = False  # this run needs its own process at every scale
 
     @property
     def kind(self) -> str:
@@ -87,7 +87,7 @@ class Figure:
     runs: tuple[str, ...]
     caption: str
     label: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)  # more, by keyword
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # further keyword arguments
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,12 @@ class Plan:
         return code_hash(self.module(f"compute_{run.kind}"), *run.modules)
 
     def code_of(self, part: str) -> str:
-        """The code hash of a module of the study; nothing if there is none."""
+        """The code hash of a module of the study; empty if the study has no such module."""
         return code_hash(self.module(part)) if self.has(part) else ""
 
     def jobs(self, together: bool) -> dict[str, list[str]]:
-        """Job -> its runs, steps left out. A job is one run, or `together` all runs that may share a process, each
-        after those that it builds on. Where such a run builds on one that has its own process, it goes to a later job.
+        """The runs of each job, without steps. A job is one run or, if `together`, all runs that may share a process,
+        each after the runs it builds on. A run that builds on one with its own process goes into a later job.
         """
         own = {name for name, run in self.runs.items() if not together or run.step or run.alone or run.threads is None}
         layer: dict[str, int] = {}
@@ -162,7 +162,7 @@ def without(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def plan_of(settings: Settings) -> Plan:
-    """The study's plan, checked; figures and tables that have no runs are left out."""
+    """The study's plan, checked, and without the figures and tables that have no runs."""
     for name in settings.here["corpora"]:
         settings.insist(name in settings.entries, f"no corpus {name!r} in config/corpora.yaml")
     there = (FOLDER / settings.study / "plan.py").is_file()
@@ -170,13 +170,13 @@ def plan_of(settings: Settings) -> Plan:
     made: Plan = import_module(f"bayestopics.studies.{settings.study}.plan").plan(settings)
     plan = replace(made, study=settings.study, figures=_with_runs(made.figures), tables=_with_runs(made.tables))
     for name, run in plan.runs.items():
-        settings.insist(name not in RESERVED, f"no run can have the name {name!r}")
+        settings.insist(name not in RESERVED, f"a run cannot have the reserved name {name!r}")
         settings.insist(plan.has(f"compute_{run.kind}"), f"{name}: the study has no compute_{run.kind}.py")
-        settings.insist(set(run.before) <= set(plan.runs), f"{name}: builds on runs that are not planned")
+        settings.insist(set(run.before) <= set(plan.runs), f"{name} builds on runs that are not planned")
     figures = {f"figure {name}": figure.runs for name, figure in plan.figures.items()}
     tables = {f"table {name}": table.runs for name, table in plan.tables.items()}
     for name, shown in (figures | tables).items():
-        settings.insist(set(shown) <= set(plan.runs), f"{name}: shows runs that are not planned")
+        settings.insist(set(shown) <= set(plan.runs), f"{name} shows runs that are not planned")
     return plan
 
 
@@ -188,5 +188,5 @@ def _with_runs(parts: Mapping[str, Shown]) -> dict[str, Shown]:
 
 
 def names_in(folder: Path) -> list[str]:
-    """The studies that have a settings file here."""
+    """The names of the studies that have a settings file in this folder."""
     return sorted(path.stem for path in folder.glob("*.yaml"))

@@ -1,4 +1,4 @@
-"""The records of a study, as its tables, figures and claims read them."""
+"""Functions with which tables, figures and claims read the records of a study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Records = Mapping[str, Result]
 
 
 class MissingRecords(Exception):
-    """Records, or parts of them, that a claim or a figure needs are not there."""
+    """A claim or a figure needs records, or parts of records, that do not exist."""
 
     why = "not run at this scale"
 
@@ -25,12 +25,12 @@ def require(records: Records, names: Iterable[str]) -> None:
 
 
 def of_kind(records: Iterable[Result], kind: str) -> list[Result]:
-    """Those that compute_<kind> made."""
+    """The records that compute_<kind> made."""
     return [record for record in records if record.task.params["kind"] == kind]
 
 
 def by(key: str, records: Iterable[Result]) -> dict[str, list[Result]]:
-    """Records grouped by a parameter, in the order in which they come."""
+    """The records grouped by a parameter, in their given order."""
     groups: dict[str, list[Result]] = {}
     for record in records:
         groups.setdefault(str(record.task.params[key]), []).append(record)

@@ -27,14 +27,14 @@ def _chains(records: Records, corpus: str) -> dict[str, list[Result]]:
 
 
 def _too_few(chains: dict[str, list[Result]], ours: str, details: pd.DataFrame) -> Answer | None:
-    """With fewer than four runs of a sampler no rank test can tell them apart."""
+    """With fewer than four runs per sampler, no rank test can tell the samplers apart."""
     if min(map(len, chains.values())) >= 4:
         return None
-    return Answer(ours, "there are too few runs at this scale to tell samplers apart", "not comparable", details)
+    return Answer(ours, "this scale has too few runs to tell the samplers apart", "not comparable", details)
 
 
 def _smaller(first: list[Result], second: list[Result], metric: str) -> float:
-    """One-sided p-value of Mann & Whitney's test: is the metric smaller in the first group of runs?"""
+    """One-sided p-value of the Mann-Whitney test: is the metric smaller in the first group of runs?"""
     values = [[record.metrics[metric] for record in group] for group in (first, second)]
     return float(mannwhitneyu(*values, alternative="less").pvalue)
 
@@ -47,12 +47,13 @@ def _median(runs: list[Result], metric: str) -> float:
     "B1",
     paper=PAPER,
     where="fig. 1",
-    statement="bars (D=2000, V=25, T=10, 100 words, alpha=.1, eta=.01), 30 runs x 500: trapped runs 5/30 for both "
-    "collapsed samplers, 10/30 for data augmentation; perplexity order",
-    rule="two parts. The numbers of trapped runs agree with the paper's (Fisher's exact test, each p > .05). A run is "
-    "trapped if the mean log joint of its last tenth is more than ten standard deviations (of the log joint within a "
-    "chain) below the best run's. Both collapsed samplers reach a lower perplexity than data augmentation (Mann & "
-    "Whitney, one-sided, each p < .05)",
+    statement="Bars corpus (D=2000, V=25, T=10, 100 words per document, alpha=.1, eta=.01), 30 runs of 500 sweeps: "
+    "5 of 30 runs are trapped for each collapsed sampler, 10 of 30 for data augmentation, which also has the worst "
+    "perplexity.",
+    rule="Two parts. (1) The numbers of trapped runs agree with the paper's (Fisher's exact test, each p > .05). A run "
+    "is trapped if the mean log joint of its last tenth lies more than ten standard deviations (of the log joint "
+    "within a chain) below that of the best run. (2) Both collapsed samplers reach a lower perplexity than data "
+    "augmentation (Mann-Whitney test, one-sided, each p < .05).",
     numbers={"runs": 30, "trapped": {"single-site": 5, "blocked-nested": 5, "grouped": 10}},
 )
 def b1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -74,7 +75,7 @@ def b1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     ours += "; median perplexity " + ", ".join(f"{row['perplexity']:.3f}" for row in rows)
     if answer := _too_few(chains, ours, details):
         return answer
-    error = f"smallest p that as many are trapped as in the paper {p_counts.min():.2g}; largest p of the order "
+    error = f"same number trapped as in the paper: smallest p {p_counts.min():.2g}; order of perplexities: largest p "
     error += f"{p_order.max():.2g}"
     return Answer(ours, error, verdict(p_counts.min() > LEVEL, p_order.max() < LEVEL), details)
 
@@ -83,9 +84,10 @@ def b1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "B3",
     paper=PAPER,
     where="fig. 2",
-    statement="KOS (T=32, 20 runs): blocked no better in log posterior, a little better in perplexity",
-    rule="two parts, in the last tenth of the runs. The blocked sampler's log posterior is not higher (Mann & "
-    "Whitney, one-sided, p > .05). Its perplexity is lower (p < .05)",
+    statement="KOS (T=32, 20 runs): the blocked sampler is no better in log posterior and a little better in "
+    "perplexity.",
+    rule="Two parts, for the last tenth of the runs. (1) The blocked sampler's log posterior is not higher "
+    "(Mann-Whitney test, one-sided, p > .05). (2) Its perplexity is lower (p < .05).",
 )
 def b3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     chains = _chains(records, "kos")
@@ -94,7 +96,7 @@ def b3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     if answer := _too_few(chains, ours, details):
         return answer
     p_joint, p_perplexity = _smaller(single, blocked, "log_joint"), _smaller(blocked, single, "perplexity")
-    error = f"p that the log posterior is not higher {p_joint:.2g}, that perplexity is not lower {p_perplexity:.2g}"
+    error = f"one-sided tests: higher log posterior p = {p_joint:.2g}, lower perplexity p = {p_perplexity:.2g}"
     return Answer(ours, error, verdict(p_joint > LEVEL, p_perplexity < LEVEL), details)
 
 
@@ -102,8 +104,8 @@ def _difference(single: list[Result], blocked: list[Result]) -> str:
     joint = _median(blocked, "log_joint") - _median(single, "log_joint")
     perplexity = [_median(runs, "perplexity") for runs in (blocked, single)]
     return (
-        f"log posterior of blocked minus single-site {joint:+,.0f} nats; perplexity {perplexity[0]:,.1f} against "
-        f"{perplexity[1]:,.1f}"
+        f"blocked compared with single-site: log posterior {joint:+,.0f} nats; perplexity {perplexity[0]:,.1f} "
+        f"instead of {perplexity[1]:,.1f}"
     )
 
 
@@ -123,7 +125,7 @@ def _ends(single: list[Result], blocked: list[Result]) -> pd.DataFrame:
 
 
 def sweeps_to_level(runs: list[Result], level: float) -> int | None:
-    """The first sweep at which the median log joint over the runs is at the level; None if it never is."""
+    """The first sweep at which the median log joint over the runs reaches the level; None if it never does."""
     median = np.median([record.trace["log_joint"] for record in runs], axis=0)
     return int(np.argmax(median >= level)) + 1 if np.any(median >= level) else None
 
@@ -132,11 +134,11 @@ def sweeps_to_level(runs: list[Result], level: float) -> int | None:
     "B4",
     paper=PAPER,
     where="fig. 2",
-    statement="NIPS (T=40, 10 runs): blocked reaches the high region several hundred iterations sooner, and a lower "
-    "perplexity",
-    rule="two parts. The level is the lower of the two samplers' median log posteriors at the end; the blocked "
-    'sampler\'s median trace reaches it at least 200 sweeps before that of single-site ("several hundred"). Its '
-    "perplexity at the end is lower (Mann & Whitney, one-sided, p < .05)",
+    statement="NIPS (T=40, 10 runs): the blocked sampler reaches the high region several hundred iterations sooner, "
+    "and it reaches a lower perplexity.",
+    rule="Two parts. (1) The level is the lower of the two samplers' median log posteriors at the end. The blocked "
+    "sampler's median trace reaches this level at least 200 sweeps (\"several hundred\") before single-site's median "
+    "trace does. (2) Its perplexity at the end is lower (Mann-Whitney test, one-sided, p < .05).",
 )
 def b4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     chains = _chains(records, "nips")
@@ -147,21 +149,22 @@ def b4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     p = _smaller(blocked, single, "perplexity")
     details = _ends(single, blocked).assign(sweeps_to_level=reached)
     details["seconds_to_level"] = details["sweeps_to_level"] * details["seconds_a_sweep"]
-    ours = f"level reached after {reached[0]} (single-site) and {reached[1]} (blocked) sweeps; median perplexity "
-    ours += f"{_median(single, 'perplexity'):,.1f} and {_median(blocked, 'perplexity'):,.1f}"
+    ours = f"the level is reached after {reached[0]} (single-site) and {reached[1]} (blocked) sweeps; median "
+    ours += f"perplexity {_median(single, 'perplexity'):,.1f} and {_median(blocked, 'perplexity'):,.1f}"
     parts = (sooner is not None and sooner >= 200, p < LEVEL)
-    return Answer(ours, f"p that perplexity is not lower {p:.2g}", verdict(*parts), details)
+    return Answer(ours, f"one-sided test: lower perplexity p = {p:.2g}", verdict(*parts), details)
 
 
 @claim(
     "B5",
     paper=PAPER,
     where="fig. 3",
-    statement="seconds per iteration, T=8..1024: single-site over twice as fast as backward on KOS; backward +25 % on "
-    "NIPS; nested saves 14.4 % (KOS) and 36.5 % (NIPS) at T=1024",
-    rule="three parts, as ratios of seconds a sweep. Backward to single-site on KOS is over 2 at every T; backward to "
-    "single-site on NIPS is 1.25 +- .25 in the median over T; nested to single-site at the largest T is below 1 on "
-    "both corpora. The ratios to `sparse` are reported and not judged: the paper had no such sampler",
+    statement="Seconds per iteration for T=8..1024: on KOS single-site is over twice as fast as backward; on NIPS "
+    "backward takes 25 % longer; at T=1024 nested saves 14.4 % (KOS) and 36.5 % (NIPS).",
+    rule="Three parts, as ratios of seconds per sweep. (1) Backward over single-site on KOS is above 2 at every T. "
+    "(2) Backward over single-site on NIPS is 1.25 +- .25 in the median over T. (3) Nested over single-site at the "
+    "largest T is below 1 on both corpora. The ratios to `sparse` are reported but not judged, because the paper had "
+    "no such sampler.",
 )
 def b5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     names = [f"{corpus}-times" for corpus in ("kos", "nips")]
@@ -172,8 +175,8 @@ def b5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     kos, nips = ratios
     nested = [float(table["nested_to_single_site"].iloc[-1]) for table in ratios]
     ours = (
-        f"backward to single-site: KOS at least {kos['backward_to_single_site'].min():.1f}, NIPS in the median "
-        f"{nips['backward_to_single_site'].median():.1f}; nested at T = {kos.index.max()}: {nested[0]:.2f}, "
+        f"times the seconds of single-site: backward at least {kos['backward_to_single_site'].min():.1f} (KOS), median "
+        f"{nips['backward_to_single_site'].median():.1f} (NIPS); nested at T = {kos.index.max()} {nested[0]:.2f} and "
         f"{nested[1]:.2f}"
     )
     parts = (
@@ -182,11 +185,11 @@ def b5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         max(nested) < 1,
     )
     details = pd.concat(ratios).reset_index()
-    return Answer(ours, "medians of rounds; the table of times has their spread", verdict(*parts), details)
+    return Answer(ours, "medians over rounds; the table of times shows their spread", verdict(*parts), details)
 
 
 def _ratios(seconds: pd.DataFrame) -> pd.DataFrame:
-    """By the number of topics: seconds a sweep as ratios."""
+    """Ratios of the seconds per sweep, for each number of topics."""
     columns = {
         "backward_to_single_site": seconds["blocked-backward"] / seconds["single-site"],
         "nested_to_single_site": seconds["blocked-nested"] / seconds["single-site"],
@@ -199,10 +202,10 @@ def _ratios(seconds: pd.DataFrame) -> pd.DataFrame:
     "T12",
     paper="Chen & Doss",
     where="sec. 5.4",
-    statement="the grouped sampler mixes more slowly than the collapsed one, but not by much; it parallelises",
-    rule="two parts. On whales, with the prior of Chen & Doss, the median autocorrelation time of the log joint under "
-    "the grouped sampler is above that of single-site and at most three times it. On KOS a sweep of the grouped "
-    "sampler is at least 1.5 times as fast with all threads as with one, in the median over T",
+    statement="The grouped sampler mixes more slowly than the collapsed one, but not by much; it can run in parallel.",
+    rule="Two parts. (1) On whales, with the prior of Chen & Doss, the median autocorrelation time of the log joint is "
+    "longer for the grouped sampler than for single-site, but at most three times as long. (2) On KOS a sweep of the "
+    "grouped sampler is at least 1.5 times as fast with all threads as with one, in the median over T.",
 )
 def t12(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     chains = _chains(records, "whales")
@@ -223,8 +226,8 @@ def t12(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     threads = seconds.columns.max()
     ratio, speedup = grouped / single, float((seconds[1] / seconds[threads]).median())
     ours = (
-        f"whales: autocorrelation time of the log joint {grouped:.0f} sweeps against {single:.0f}, ratio {ratio:.1f}; "
-        f"KOS: {speedup:.2f} times as fast with {threads} threads"
+        f"whales: autocorrelation time {grouped:.0f} sweeps (grouped) and {single:.0f} (single-site), ratio "
+        f"{ratio:.1f}; KOS: {speedup:.2f} times as fast with {threads} threads"
     )
     spread = ", ".join(f"{r['sampler']} {r['quartile']:.0f} to {r['upper_quartile']:.0f}" for r in rows)
     return Answer(

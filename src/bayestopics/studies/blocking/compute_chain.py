@@ -1,9 +1,9 @@
 """Study `blocking`: does drawing all tokens of a (document, term) pair at once mix better? [Zhang & Sisson, section 4]
 
-One run is one chain of one sampler. Run number r of every sampler starts from the same random assignments and sees the
-same held-out words, so that samplers differ in nothing else. Three label-invariant statistics are followed: the log
-joint (the paper's (12) and a constant), the sum of squared topic shares, and the share of fixed pairs of tokens of a
-document that sit in one topic.
+One run is one chain of one sampler. Run number r starts from the same random assignments and sees the same held-out
+words for every sampler, so the runs differ only in the sampler. Each run records three statistics that do not depend on
+the labels of the topics: the log joint (the paper's (12) plus a constant), the sum of squared topic shares, and, for a
+fixed set of token pairs from the same document, the share of pairs in one topic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayestopics.runs.task import Task
 
 PAIRS = 20_000
 STATISTICS = ("log_joint", "squared_shares", "together")
-LAST = 10  # the last tenth of a chain stands for where it has come to
+LAST = 10  # the last tenth of a chain stands for where the chain ended
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Statistics:
 
 
 def token_pairs(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:
-    """Pairs of tokens of one document, drawn at random."""
+    """Random pairs of tokens; both tokens of a pair come from the same document."""
     first = rng.integers(corpus.token_count, size=PAIRS)
     offsets, document = corpus.document_offsets, corpus.documents[first]
     second = rng.integers(offsets[document], offsets[document + 1])
@@ -51,7 +51,7 @@ def token_pairs(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     params = task.params
-    shared = f"{task.study}/{task.corpus}"  # the sampler is left out of these keys
+    shared = f"{task.study}/{task.corpus}"  # these keys leave the sampler out, so that all samplers share them
     training, heldout = split(corpus, params["heldout_documents"], generator(task.seed, f"{shared}/split"))
     pairs = token_pairs(training, generator(task.seed, f"{shared}/pairs"))
     start_rng = generator(task.seed, f"{shared}/start/{params['run']}")

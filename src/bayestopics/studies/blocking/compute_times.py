@@ -1,7 +1,7 @@
-"""Study `blocking`, speed: seconds a sweep against the number of topics [Zhang & Sisson, figure 3].
+"""Study `blocking`, speed: seconds per sweep against the number of topics [Zhang & Sisson, figure 3].
 
-All samplers go on from the same state, which `sparse` has moved on from a random start, and take turns, so that a
-machine that slows down for a while slows all of them down. A record is one corpus; its table is volatile.
+All samplers start from the same state, which `sparse` reached from a random start. They take turns, so that a machine
+that slows down for a while slows all of them down. A record covers one corpus; its table is volatile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """`timing`: a row a sampler, number of topics, number of threads and round."""
+    """`timing` has one row per sampler, number of topics, number of threads and round."""
     params = task.params
     prior, rng = Prior(params["alpha"], params["eta"]), task.generator()
     programs = [(name, 1) for name in params["samplers"]]
@@ -37,7 +37,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         for _ in range(params["settling_sweeps"]):
             sampler("sparse").sweep(settled, rng)
         states = {program: settled.copy() for program in programs}
-        for number in range(-1, params["rounds"]):  # the first round is dropped
+        for number in range(-1, params["rounds"]):  # round -1 warms up and is dropped
             for name, threads in programs:
                 with using_threads(threads):
                     start = time.perf_counter()

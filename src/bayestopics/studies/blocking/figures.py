@@ -1,4 +1,4 @@
-"""Figures of the study `blocking`: chains side by side, autocorrelation times, seconds a sweep."""
+"""Figures of the study `blocking`: chains side by side, autocorrelation times, seconds per sweep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOK = looks(SAMPLERS)  # a sampler has one colour in all figures
 NAMES = {
     "log_joint": "log joint",
     "squared_shares": "sum of squared topic shares",
-    "together": "pairs of tokens in one topic",
+    "together": "share of token pairs in one topic",
 }
 
 
@@ -27,7 +27,7 @@ NAMES = {
 
 
 def draw_mixing(records: list[Result], scale: str) -> Figure:
-    """Log posterior and perplexity of one corpus against sweeps and seconds: median, and the runs behind it."""
+    """Log posterior and perplexity of one corpus against sweeps and seconds: every run, and the median on top."""
     figure, axes = plt.subplots(2, 2, figsize=(12, 7), sharey="row")
     stuck = trapped(records)
     for sampler, runs in by("sampler", records).items():
@@ -40,14 +40,14 @@ def draw_mixing(records: list[Result], scale: str) -> Figure:
             [_values(record, column)[1][len(_values(record, column)[1]) // 10 :] for record in records]
         )
         margin = 0.05 * np.ptp(late)
-        row[0].set_ylim(late.min() - margin, late.max() + margin)  # the first tenth may leave the picture
+        row[0].set_ylim(late.min() - margin, late.max() + margin)  # the first tenth may fall outside the picture
     model = records[0].task.params
     axes[0, 0].set(title=f"{records[0].task.corpus}, {model['topics']} topics", ylabel="log p(w, z) (nats)")
     axes[1, 0].set(xlabel="sweep", ylabel="perplexity of held-out words")
     axes[1, 1].set(xlabel="seconds of sampling")
     seconds = [np.sum(record.tables["timing"]["seconds"][: len(record.trace) // 20]) for record in records]
     for axis in axes[:, 1]:
-        axis.set(xscale="log", xlim=(min(seconds), None))  # the first twentieth leaves the picture
+        axis.set(xscale="log", xlim=(min(seconds), None))  # the first twentieth falls outside the picture
     axes[0, 0].ticklabel_format(axis="y", style="plain", useOffset=False)
     axes[0, 1].legend(loc="lower right", fontsize=9)
     label_scale(figure, scale)
@@ -56,7 +56,7 @@ def draw_mixing(records: list[Result], scale: str) -> Figure:
 
 
 def _values(record: Result, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """(sweeps, values), where there is a value."""
+    """(sweeps, values) of the sweeps that have a value."""
     trace = record.trace.dropna(subset=column)
     return trace["sweep"].to_numpy() + 1, trace[column].to_numpy()
 
@@ -74,7 +74,7 @@ def _lines(row: np.ndarray, runs: list[Result], column: str, colour: str, label:
 
 
 def draw_autocorrelation(records: list[Result], scale: str) -> Figure:
-    """Integrated autocorrelation times, a dot a run that is not trapped, in sweeps (left) and seconds (right)."""
+    """Integrated autocorrelation times in sweeps (left) and seconds (right): one dot per run that is not trapped."""
     corpora = by("corpus", records)
     figure, axes = plt.subplots(len(corpora), 2, figsize=(12, 0.8 + 2.1 * len(corpora)), squeeze=False, sharey=True)
     for row, (corpus, chains) in zip(axes, corpora.items(), strict=True):
@@ -105,11 +105,11 @@ def _dots(axis: Axes, runs: list[Result], offset: float, colour: str, label: str
             axis.plot(np.median(times), y + offset, "|", color=colour, markersize=16, markeredgewidth=2.5)
 
 
-# -- seconds a sweep -------------------------------------------------------------------------------
+# -- seconds per sweep -----------------------------------------------------------------------------
 
 
 def draw_times(records: list[Result], scale: str) -> Figure:
-    """Seconds a sweep against the number of topics, and the ratio to single-site."""
+    """Seconds per sweep against the number of topics, and the ratio to single-site."""
     figure, axes = plt.subplots(2, len(records), figsize=(6 * len(records) + 1.5, 7.5), squeeze=False, sharex=True)
     for (upper, lower), record in zip(axes.T, records, strict=True):
         seconds = seconds_a_sweep(record)
@@ -120,8 +120,8 @@ def draw_times(records: list[Result], scale: str) -> Figure:
             times = seconds[sampler, threads]
             upper.plot(times.index, times, **style)
             lower.plot(times.index, times / seconds["single-site", 1], **style)
-        upper.set(title=f"{record.task.corpus}: seconds a sweep", xscale="log", yscale="log")
-        lower.set(title="as a ratio to single-site", xscale="log", yscale="log", xlabel="topics")
+        upper.set(title=f"{record.task.corpus}: seconds per sweep", xscale="log", yscale="log")
+        lower.set(title="ratio to single-site", xscale="log", yscale="log", xlabel="number of topics")
         lower.axhline(1, color="black", linewidth=0.8)
         plain_ticks(upper.yaxis)
         lower.set_xticks(seconds.index, [str(topics) for topics in seconds.index])

@@ -1,4 +1,4 @@
-"""Study `blocking`: chains of several samplers from the same starts, and seconds a sweep."""
+"""Study `blocking`: chains of several samplers from the same starts, and seconds per sweep."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from bayestopics.lda import SAMPLERS
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, without
 
 MIXING = """
-Log joint (top) and completion perplexity over each ten sweeps (bottom) of every run, thin, and their median, thick;
-against sweeps (left) and seconds of sampling (right). Runs of different samplers start from the same assignments and
-see the same held-out words. A run is trapped if it ends more than ten standard deviations of the log joint below the
-best. Where chains still climb, as on KOS and NIPS, this counts the runs that lag behind.
+Log joint (top) and completion perplexity over every ten sweeps (bottom), against sweeps (left) and seconds of sampling
+(right). Thin lines are single runs, thick lines their median. All samplers start from the same assignments and see the
+same held-out words. A run counts as trapped if it ends more than ten standard deviations of the log joint below the
+best run. Where the chains still climb, as on KOS and NIPS, this counts the runs that lag behind.
 """
 AUTOCORRELATION = """
-Integrated autocorrelation times of three label-invariant statistics over the second halves of the chains: a dot a run
-that is not trapped, a bar at their median; in sweeps (left) and in seconds of sampling (right). Smaller is better.
-Chains that still climb, as on large corpora, have times of the order of their length: then this is a lower bound.
+Integrated autocorrelation times over the second halves of the chains, in sweeps (left) and in seconds of sampling
+(right), for three statistics that do not depend on topic labels. Each dot is a run that is not trapped; the bar is the
+median. Smaller is better. Where chains still climb, as on large corpora, the times come out about as long as the
+chains themselves and are only lower bounds.
 """
 SUMMARY = """
-All samplers in numbers: medians over the runs (quartiles beside them) of the last tenth of the chains, and medians of
-the integrated autocorrelation times over the second halves of the runs that are not trapped.
+All samplers in numbers: medians and quartiles over the runs for the last tenth of the chains, and the median integrated
+autocorrelation times over the second halves of the runs that are not trapped.
 """
 TIMES = """
-Seconds a sweep against the number of topics, one thread, all samplers from the same state in turns, medians; below,
-as a ratio to single-site (Zhang & Sisson, figure 3, with implementations in which a single-site draw costs tens of
-nanoseconds).
+Median seconds per sweep against the number of topics (top), and their ratio to single-site (bottom; Zhang & Sisson,
+figure 3). The samplers start from the same state and take turns, on one thread unless the legend says otherwise. In
+our implementation one single-site draw costs tens of nanoseconds.
 """
-TIMES_TABLE = "Seconds a sweep of every sampler: the median of the rounds, the least and the largest."
+TIMES_TABLE = "Seconds per sweep of every sampler: the median, the smallest and the largest over the rounds."
 
 
 def plan(settings: Settings) -> Plan:
@@ -41,10 +42,10 @@ def plan(settings: Settings) -> Plan:
         for corpus in settings.available
     }
     figures["autocorrelation"] = Figure("draw_autocorrelation", tuple(chains), AUTOCORRELATION, "autocorrelation times")
-    figures["times"] = Figure("draw_times", tuple(times), TIMES, "seconds a sweep")
+    figures["times"] = Figure("draw_times", tuple(times), TIMES, "seconds per sweep")
     tables = {
         "summary": Table("summary_table", tuple(chains), "Samplers side by side", SUMMARY),
-        "times": Table("times_table", tuple(times), "Seconds a sweep", TIMES_TABLE),
+        "times": Table("times_table", tuple(times), "Seconds per sweep", TIMES_TABLE),
     }
     return Plan("Blocking", chains | times, figures, tables)
 
@@ -53,9 +54,9 @@ def _check(settings: Settings) -> None:
     models, here, timing = settings.shared["models"], settings.here, settings.shared["timing"]
     for name in here["corpora"]:
         for part, given in (("models", models), ("runs", here["runs"]), ("sweeps", here["sweeps"])):
-            settings.insist(name in given, f"{part}: nothing for {name!r}")
+            settings.insist(name in given, f"{part}: no entry for the corpus {name!r}")
         for sampler in models[name]["samplers"] + timing["samplers"]:
-            settings.insist(sampler in SAMPLERS, f"{sampler!r} is none of {list(SAMPLERS)}")
+            settings.insist(sampler in SAMPLERS, f"unknown sampler {sampler!r}; known are {list(SAMPLERS)}")
     known = set(here["timing"]["corpora"]) <= set(here["corpora"])
     settings.insist(known, "timing: corpora must be among the scale's corpora")
 
@@ -81,7 +82,7 @@ def _chains(settings: Settings) -> dict[str, Run]:
 
 
 def _times(settings: Settings) -> dict[str, Run]:
-    """Nothing else runs while seconds are counted."""
+    """Timing runs take all threads, so that nothing else runs at the same time."""
     shared, here = settings.shared["timing"], settings.here["timing"]
     sizes = {key: here[key] for key in ("topics", "settling_sweeps", "rounds")}
     modules = tuple(SAMPLERS[name].module for name in shared["samplers"])

@@ -1,4 +1,4 @@
-"""Tables of the study `blocking`, and how its figures and claims read its records."""
+"""Tables of the study `blocking`, and functions with which its figures and claims read its records."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TRAPPED = 10.0  # standard deviations of the log joint within a chain
 
 
 def trapped(records: list[Result]) -> dict[str, bool]:
-    """Run name -> is it trapped? `records` are all chains of one corpus.
+    """For each run, by name: is it trapped? `records` are all chains of one corpus.
 
-    A chain is trapped if the mean log joint of its last tenth is below that of the best chain, of any sampler, by more
-    than TRAPPED times the standard deviation of the log joint within a chain's last tenth (the median of all chains).
+    A chain is trapped if its mean log joint over the last tenth lies far below that of the best chain of any sampler:
+    by more than TRAPPED times the standard deviation of the log joint within the last tenth (median over all chains).
     """
     best = max(record.metrics["log_joint"] for record in records)
     spread = np.median([record.metrics["log_joint_spread"] for record in records])
@@ -29,7 +29,7 @@ def trapped(records: list[Result]) -> dict[str, bool]:
 
 
 def seconds_a_sweep(record: Result) -> pd.DataFrame:
-    """Median over the rounds: a row a number of topics, a column a (sampler, threads)."""
+    """Median over the rounds: one row per number of topics, one column per (sampler, threads)."""
     table = record.tables["timing"]
     return table.pivot_table(index="topics", columns=["sampler", "threads"], values="seconds", aggfunc=np.median)
 
@@ -38,7 +38,7 @@ def seconds_a_sweep(record: Result) -> pd.DataFrame:
 
 
 def summary_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus and sampler: medians over the runs, with quartiles; autocorrelation times of untrapped runs."""
+    """One row per corpus and sampler: medians and quartiles over the runs; autocorrelation times of untrapped runs."""
     rows: list[dict[str, Any]] = []
     for corpus, chains in by("corpus", records).items():
         stuck = trapped(chains)
@@ -59,7 +59,7 @@ def summary_table(records: list[Result]) -> pd.DataFrame:
 
 
 def times_table(records: list[Result]) -> pd.DataFrame:
-    """A row a corpus, number of topics, sampler and number of threads: median, least and largest seconds a sweep."""
+    """One row per corpus, number of topics, sampler and number of threads: median, least and most seconds per sweep."""
     tables = [record.tables["timing"].assign(corpus=record.task.corpus) for record in records]
     groups = pd.concat(tables).groupby(["corpus", "topics", "sampler", "threads"], sort=False)["seconds"]
     return groups.agg(["median", "min", "max"]).reset_index()

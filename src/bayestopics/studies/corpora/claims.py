@@ -16,8 +16,8 @@ from bayestopics.studies.records import Records, require
     "H7",
     paper="George & Doss",
     where="table 2",
-    statement="corpora C-1..C-9: D, V, N",
-    rule="reproduced if all 27 numbers agree, partly if at least 24 do, else not reproduced",
+    statement="The numbers of documents (D), terms (V) and tokens (N) of the corpora C-1 to C-9.",
+    rule="Reproduced if all 27 numbers agree, partly if at least 24 do, not reproduced otherwise.",
 )
 def h7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     said = {p["id"]: (name, p) for name, e in entries.items() for p in e.papers if str(p["id"]).startswith("C-")}
@@ -33,7 +33,7 @@ def h7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     ours = f"{agree} of {len(details)} numbers agree"
     if len(different):
         first = different.iloc[0]
-        ours += f"; {first['paper']} has {first['ours']:.0f} {first['size']}, in the paper {first['theirs']}"
+        ours += f"; {first['paper']} has {first['ours']:.0f} {first['size']} here and {first['theirs']} in the paper"
     verdict = "partly" if agree >= 24 else "not reproduced"
     return Answer(ours, "exact", verdict if len(different) else "reproduced", details)
 
@@ -42,9 +42,9 @@ def h7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "B2",
     paper="Zhang & Sisson",
     where="sec. 4.3",
-    statement="62.9 % of KOS words occur once in their document (this is the training part; state both)",
-    rule="reproduced if the paper's percentage is within 0.05 points (its rounding) plus two standard deviations over "
-    "20 random splits of ours",
+    statement="62.9 % of the words of KOS occur exactly once in their document (the number is for the training part).",
+    rule="Reproduced if the paper's percentage differs from ours by at most 0.05 points (its rounding) plus two "
+    "standard deviations over 20 random splits.",
     numbers={"percent": 62.9},
 )
 def b2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -54,7 +54,7 @@ def b2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     deviation = metrics["training_words_once_sd"]
     near = abs(100 * share - numbers["percent"]) <= 0.05 + 200 * deviation
     return Answer(
-        f"{share:.2%} of the training words ({whole:.2%} of all words)",
-        f"{deviation:.2%} (standard deviation over splits)",
+        f"{share:.2%} of the training words, {whole:.2%} of all words",
+        f"standard deviation over splits {deviation:.2%}",
         "reproduced" if near else "not reproduced",
     )

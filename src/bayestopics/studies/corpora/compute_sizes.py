@@ -1,4 +1,4 @@
-"""Study `corpora`: the sizes of every corpus."""
+"""Study `corpora`: the sizes of one corpus."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """Sizes of a corpus, and the share of its words that occur once in their document.
+    """The sizes of a corpus, and the share of its words that occur once in their document.
 
-    With `heldout_documents` also of the training part, averaged over `splits` random splits (Zhang & Sisson hold out
-    half of the words of the last documents).
+    With `heldout_documents`, the same share is also computed for the training part, averaged over `splits` random
+    splits (Zhang & Sisson hold out half of the words of the last documents).
     """
     counts = corpus.counts.data
     metrics: dict[str, float] = {key: value for key, value in corpus.summary().items() if not isinstance(value, str)}

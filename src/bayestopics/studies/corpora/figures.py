@@ -17,9 +17,9 @@ OURS, PAPER, DIFFERENT = COLOURS[0], COLOURS[6], COLOURS[1]
 
 
 def draw_sizes(records: list[Result], scale: str, names: Sequence[str] | None = None) -> Figure:
-    """One row per corpus, one panel per size; our number is a dot, the paper's a ring, a line joins those that differ.
+    """One row per corpus, one panel per size. A dot is our number, a ring the paper's; a line joins two that differ.
 
-    `names` as for `sizes_table`.
+    `names` is the same as for `sizes_table`.
     """
     table = sizes_table(records, names)
     names = list(dict.fromkeys(table["corpus"]))[::-1]
@@ -47,7 +47,7 @@ def draw_sizes(records: list[Result], scale: str, names: Sequence[str] | None = 
         Line2D([], [], marker="o", linestyle="", mfc="none", color=PAPER, markersize=10, label="in the paper"),
     ]
     if any_differ:
-        label = "they differ"
+        label = "the two differ"
         handles.append(Line2D([], [], marker="o", mfc="none", color=DIFFERENT, linewidth=2, markersize=10, label=label))
     figure.legend(handles=handles, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
     label_scale(figure, scale)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table
 
 FIGURE = """
-Sizes of all corpora (filled) and what the papers say of them (rings), at scale {scale}. A ring around a dot is
-agreement; stand-ins are meant to be smaller than the corpora that they stand for.
+The sizes of all corpora here (dots) and in the papers (rings), at scale {scale}. A ring around a dot means that both
+agree. Corpora that stand in for a larger one are smaller on purpose.
 """
 TABLE = """
-Documents, terms and tokens of every corpus beside the papers' numbers (claims H7 and B2), and what is not available.
+Documents, terms and tokens of every corpus beside the papers' numbers (claims H7 and B2), and which corpora are not
+available.
 """
 
 
@@ -26,7 +27,7 @@ def plan(settings: Settings) -> Plan:
         )
         for name in settings.available
     }
-    names = {"names": list(settings.here["corpora"])}  # those that are out of reach have a row too
+    names = {"names": list(settings.here["corpora"])}  # a corpus that is not available gets a row too
     title = f"Corpora at scale {settings.scale}"
     caption = FIGURE.format(scale=settings.scale)
     return Plan(

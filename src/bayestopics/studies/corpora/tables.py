@@ -1,4 +1,4 @@
-"""Table of the study `corpora`: what every corpus is, beside what the papers say of it."""
+"""Table of the study `corpora`: the sizes of every corpus, beside what the papers say about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SIZES = ("documents", "terms", "tokens")
 def sizes_table(records: list[Result], names: Sequence[str] | None = None) -> pd.DataFrame:
     """One row per corpus and paper: our sizes, the paper's, and whether they agree.
 
-    `names` are the corpora that are wanted; those that are missing have a row too. Without it, those of the records.
+    `names` are the corpora to list; one without a record gets a row too. By default the corpora of the records are
+    listed.
     """
     entries = Registry().entries
     found = {record.task.corpus: record.metrics for record in records}

@@ -1,6 +1,7 @@
-"""Study `first_look`: plain single-site Gibbs on a few corpora, end to end.
+"""Study `first_look`: plain single-site Gibbs on a few corpora, from start to end.
 
-One run is one chain: log joint and completion perplexity over the sweeps, and the topics of the last sweep.
+One run is one chain. It records the log joint and the completion perplexity over the sweeps, and the topics of the last
+sweep.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FEW_EFFECTIVE_DRAWS = 20
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     params = task.params
-    # the key leaves the chain out: all chains of a corpus see the same split
+    # the key does not contain the chain, so that all chains of a corpus see the same split
     split_rng = generator(task.seed, f"{task.study}/{task.corpus}/split")
     training, heldout = split(corpus, params["heldout_documents"], split_rng)
     chain = run_chain(
@@ -53,8 +54,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     warnings = []
     if metrics["log_joint_effective_draws"] < FEW_EFFECTIVE_DRAWS:
         warnings.append(
-            f"the second half of the chain is worth {metrics['log_joint_effective_draws']:.1f} independent draws "
-            "of the log joint: it still moves, and the standard error is too small"
+            "The chain still drifts, so its standard errors are too small; run more sweeps. Its second half is worth "
+            f"only {metrics['log_joint_effective_draws']:.1f} independent draws of the log joint."
         )
     seconds = float(np.sum(chain.seconds))
     return Result(

@@ -12,12 +12,12 @@ from bayestopics.runs.result import Result
 from bayestopics.studies.first_look.tables import second_halves
 from bayestopics.studies.records import by
 
-LARGEST = 6  # topics shown a corpus
-WORDS = 8  # words shown a topic
+LARGEST = 6  # topics shown per corpus
+WORDS = 8  # words shown per topic
 
 
 def draw_traces(records: list[Result], scale: str) -> Figure:
-    """A row a corpus, a line a chain: log joint a token, all sweeps and second halves, and completion perplexity."""
+    """One row per corpus, one line per chain: log joint per token over all sweeps and second halves, and perplexity."""
     groups = by("corpus", records)
     figure, axes = plt.subplots(len(groups), 3, figsize=(12.5, 0.6 + 2.4 * len(groups)), squeeze=False)
     for (whole, half, right), (corpus, chains) in zip(axes, groups.items(), strict=True):
@@ -31,11 +31,11 @@ def draw_traces(records: list[Result], scale: str) -> Figure:
             blocks = trace.dropna(subset="perplexity")
             right.plot(blocks["sweep"] + 1, blocks["perplexity"], linewidth=1.1, **style)
         rhat, _ = convergence(second_halves(chains))
-        whole.set(title=f"{corpus}, {chains[0].task.params['topics']} topics", ylabel="log p(w, z) a token (nats)")
+        whole.set(title=f"{corpus}, {chains[0].task.params['topics']} topics", ylabel="log p(w, z) per token (nats)")
         whole.set(xscale="log")
-        half.set(title="second halves" if rhat is None else f"second halves: R-hat of the log joint {rhat:.2f}")
+        half.set(title="second halves" if rhat is None else f"second halves: R-hat of the log joint is {rhat:.2f}")
         half.ticklabel_format(axis="y", useOffset=False)
-        right.set(title="held-out words, each ten sweeps", ylabel="perplexity")
+        right.set(title="held-out words, every ten sweeps", ylabel="perplexity")
     for axis in axes[-1]:
         axis.set_xlabel("sweep")
     axes[0, 0].legend(loc="lower right", fontsize=8)
@@ -59,7 +59,7 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
         axis.set(title=f"{corpus}: largest {len(share)} of {chains[0].task.params['topics']} topics", yticks=[])
         axis.set_ylim(-len(share) + 0.5, 0.95)
         axis.xaxis.set_major_formatter(PercentFormatter(xmax=1))
-        axis.set_xlabel("share of the tokens")
+        axis.set_xlabel("share of all tokens")
         axis.grid(axis="y", visible=False)
     for axis in axes.flat[len(groups) :]:
         axis.set_visible(False)

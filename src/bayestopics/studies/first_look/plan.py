@@ -6,24 +6,26 @@ from bayestopics.lda import SAMPLERS
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table
 
 TRACES = """
-Single-site collapsed Gibbs at scale {scale}: log joint log p(w, z) a token over all sweeps (left) and over the second
-halves (middle), and completion perplexity over each ten sweeps (right; half of the words of the last documents are
-held out). A line a chain, from independent random starts; R-hat is of the log joint.
+Single-site collapsed Gibbs at scale {scale}: the log joint log p(w, z) per token over all sweeps (left) and over the
+second halves (middle), and the completion perplexity over every ten sweeps (right; half of the words of the last
+documents are held out). Each line is a chain from its own random start. R-hat, for the log joint, is near 1 when the
+chains agree.
 """
 TOPICS = """
-The largest topics in the last sweep of the first chain of each corpus: share of the tokens, most probable words.
+The largest topics of each corpus, from the last sweep of its first chain: their share of the tokens and their most
+probable words.
 """
 SUMMARY = """
-Every chain in numbers: means over the second half with Monte Carlo errors, R-hat over the chains of a corpus, and
-speed.
+Every chain in numbers: means over its second half with Monte Carlo errors, R-hat over the chains of the same corpus,
+and speed.
 """
 
 
 def plan(settings: Settings) -> Plan:
     sampler, models, here = settings.shared["sampler"], settings.shared["models"], settings.here
-    settings.insist(sampler in SAMPLERS, f"samplers are {list(SAMPLERS)}")
+    settings.insist(sampler in SAMPLERS, f"unknown sampler {sampler!r}; known are {list(SAMPLERS)}")
     for name in here["corpora"]:
-        settings.insist(name in models, f"no model for {name!r}")
+        settings.insist(name in models, f"models: no entry for the corpus {name!r}")
     runs = {
         f"{name}-chain{chain}": Run(
             {

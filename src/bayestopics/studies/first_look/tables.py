@@ -1,4 +1,4 @@
-"""Table of the study `first_look`, and how its figures read its records."""
+"""Table of the study `first_look`, and functions with which its figures read its records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayestopics.studies.records import by
 
 
 def second_halves(records: list[Result]) -> np.ndarray:
-    """Log joint, chains x draws, of the second halves of the chains."""
+    """The log joint in the second half of each chain, as an array of chains x draws."""
     return np.array([record.trace["log_joint"].to_numpy()[len(record.trace) // 2 :] for record in records])
 
 

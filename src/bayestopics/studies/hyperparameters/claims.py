@@ -1,6 +1,7 @@
 """Study `hyperparameters`: the answers to claims H1 to H6, H8, H9 and T17.
 
-George & Doss write h = (eta, alpha); here it is (alpha, eta) everywhere. Distances between two h are of their logs.
+George & Doss write h = (eta, alpha); here it is (alpha, eta) everywhere. The distance between two h is measured on the
+log scale.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ GROUPS = {"newsgroups": NEWSGROUPS, "Wikipedia": WIKIPEDIA}
 
 
 def _of(records: Records, kind: str, corpus: str, **params: Any) -> list[Result]:
-    """The records of this kind and corpus with these parameters, or that the corpus is missing."""
+    """The records of this kind and corpus with these parameters; raises MissingRecords if there are none."""
     wanted = {"corpus": corpus, **params}
     found = of_kind(records.values(), kind)
     found = [r for r in found if all(r.task.params.get(key) == value for key, value in wanted.items())]
@@ -57,7 +58,7 @@ def _of(records: Records, kind: str, corpus: str, **params: Any) -> list[Result]
 
 
 def _all(records: Records, kind: str, corpora: Iterable[str]) -> dict[str, Result]:
-    """The first record of each corpus, those on z alone before others; or all corpora that are missing."""
+    """The first record of each corpus, with chains on z alone first; raises MissingRecords if a corpus has none."""
     found, missing = {}, []
     for corpus in corpora:
         try:
@@ -71,26 +72,26 @@ def _all(records: Records, kind: str, corpora: Iterable[str]) -> dict[str, Resul
 
 
 def _doubt(record: Result) -> str:
-    """Why the best h of this record is not known; empty if it is."""
+    """Why the best h of this record is not known; empty if it is known."""
     if record.metrics["on_edge"]:
         return "the best h is on the edge of the grid"
     return _few_trips([record])
 
 
 def _few_trips(records: Iterable[Result]) -> str:
-    """As `_doubt`, where the range of h is given and its edge does not matter."""
+    """The same as `_doubt` for a given range of h, whose edge does not matter."""
     trips = min(record.metrics["round_trips"] for record in records)
     return f"only {trips:.0f} round trips over the grid" if trips < TOO_FEW_TRIPS else ""
 
 
 def _too_short(records: Iterable[Result]) -> str:
-    """The first of these whose best h is not known, and why; empty if that of all is."""
+    """The first record whose best h is not known, and why; empty if all are known."""
     said = [f"{record.task.name}: {doubt}" for record in records if (doubt := _doubt(record))]
     return said[0] + (len(said) > 1) * f" (and {len(said) - 1} more runs)" if said else ""
 
 
 def _estimate(record: Result) -> dict[str, Any]:
-    """Details of an answer: the best h with its Monte Carlo errors, and the deviations of h itself."""
+    """The details of an answer: the best h, its Monte Carlo errors, and the standard deviations of h itself."""
     params = record.task.params
     row: dict[str, Any] = {key: params[key] for key in ("corpus", "topics", "sampler")}
     errors, own = deviations(ellipse_of(record, "chains", "ellipse")), deviations(ellipse_of(record, "region"))
@@ -108,12 +109,12 @@ def _h(h: Any) -> str:
 
 
 def _apart(h: np.ndarray, other: Any) -> np.ndarray:
-    """Distances of the logs of (alpha, eta), one a row."""
+    """The distance of each row (alpha, eta) from `other`, on the log scale."""
     return np.linalg.norm(np.log(np.atleast_2d(h)) - np.log(np.asarray(other)), axis=1)
 
 
 def _judged(ours: str, error: str, short: str, parts: Iterable[bool], details: pd.DataFrame) -> Answer:
-    """The answer; not comparable if the chains were too short to know."""
+    """The answer; its verdict is "not comparable" if the chains were too short to decide."""
     if short:
         return Answer(ours, short, "not comparable", details)
     return Answer(ours, error, verdict(*(bool(part) for part in parts)), details)
@@ -127,9 +128,10 @@ def _judged(ours: str, error: str, short: str, parts: Iterable[bool], details: p
     paper=PAPER,
     where="fig. 2, 3",
     statement="D=1e5, (eta, alpha)=(.8, .2), T=50, V=500, n_d=80 in the text (the caption says 20, 100, 100): the "
-    "iterative grid converges in about 18 steps using 200 documents",
-    rule="two parts. The scheme settles, with its best h inside the grid, within a factor of 1.5 of the paper's "
-    "number of steps. It uses at most twice the paper's number of documents. Not comparable if it was stopped before",
+    "iterative grid converges in about 18 steps, using 200 documents.",
+    rule="Two parts. (1) The scheme settles, with its best h inside the grid, after a number of steps within a factor "
+    "of 1.5 of the paper's. (2) It uses at most twice the paper's number of documents. Not comparable if it was "
+    "stopped before it could settle.",
     numbers={"steps": 18, "documents": 200},
 )
 def h1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -139,13 +141,13 @@ def h1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     count, documents, truth = len(table), int(table["documents"].iloc[-1]), last.task.params["truth"]
     settled = bool(last.metrics["settled"]) and not bool(table["on_edge"].iloc[-1])
     ours = (
-        f"{'settled' if last.metrics['settled'] else 'not settled'} after {count} steps, {documents} documents, at "
-        f"(alpha, eta) = {_h(best_of(last))}; truth {_h(truth)}"
+        f"{'settled' if last.metrics['settled'] else 'not settled'} after {count} steps with {documents} documents, at "
+        f"(alpha, eta) = {_h(best_of(last))}; the truth is {_h(truth)}"
     )
     stopped = not last.metrics["settled"] and count < 1.5 * numbers["steps"]
-    short = "the scheme was stopped at this scale before it settled" if stopped else ""
+    short = "at this scale the scheme was stopped before it settled" if stopped else ""
     in_time = settled and numbers["steps"] / 1.5 <= count <= 1.5 * numbers["steps"]
-    error = "one sequence of steps; settled: h moved by less than the grid's spacing in three steps"
+    error = "one sequence of steps; settled means that h moved by less than the grid's spacing in three steps"
     return _judged(ours, error, short, (in_time, documents <= 2 * numbers["documents"]), table)
 
 
@@ -156,10 +158,11 @@ def h1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "H2",
     paper=PAPER,
     where="fig. 4",
-    statement="Cats: P(||theta_7-theta_8|| <= .07) and E||beta_1-beta_2|| vary considerably with h (bands shown)",
-    rule="two parts, one a functional, on every chain on Cats: no constant fits in the 95 % band that holds for all h "
-    "at once, and the largest I-hat is at least 1.25 times the smallest. The mean over all pairs of topics is shown, "
-    "not judged. Not comparable if a chain made too few round trips",
+    statement="Cats: P(||theta_7-theta_8|| <= .07) and E||beta_1-beta_2|| vary considerably with h (the paper shows "
+    "bands).",
+    rule="Two parts, one per functional, for every chain on Cats: no constant function fits in the 95 % band that "
+    "holds for all h at once, and the largest I-hat is at least 1.25 times the smallest. The mean over all pairs of "
+    "topics is shown but not judged. Not comparable if a chain made too few round trips.",
 )
 def h2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     chains = with_functionals(_of(records, "surface", CATS))
@@ -177,7 +180,7 @@ def h2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     found = {name: details[details["functional"] == name] for name in PAPERS}
     said = [f"{name} from {part['smallest'].min():.3g} to {part['largest'].max():.3g}" for name, part in found.items()]
     parts = [len(part) > 0 and part["varies"].all() for part in found.values()]
-    error = f"{len(chains)} chains; globally valid 95 % bands from batches"
+    error = f"{len(chains)} chains; 95 % bands from batches, valid for all h at once"
     return _judged("; ".join(said), error, _few_trips(chains), parts, details)
 
 
@@ -189,10 +192,10 @@ def _named(record: Result) -> dict[str, Any]:
     "H3",
     paper=PAPER,
     where="fig. 5, 6",
-    statement="I-hat varies far less between seeds than I-tilde",
-    rule="two parts, for P(theta 7 and 8 within .07) on Cats, in every pair of chains that differ by their seeds. The "
-    "root mean square difference over h of I-hat is below that of I-tilde. It is below half of it. Not comparable if "
-    "a chain made too few round trips",
+    statement="I-hat varies far less between seeds than I-tilde.",
+    rule="Two parts, for P(theta 7 and 8 within .07) on Cats, in every pair of chains that differ only in their seeds. "
+    "(1) The root mean square difference over h is smaller for I-hat than for I-tilde. (2) It is less than half as "
+    "large. Not comparable if a chain made too few round trips.",
 )
 def h3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     found = pairs(_of(records, "surface", CATS))
@@ -200,7 +203,7 @@ def h3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     if not tables or any(CLOSE not in table.index for table in tables):
         raise MissingRecords([f"two chains with functionals on {CATS}"])
     ratios = [float(table.loc[CLOSE, "hat"] / table.loc[CLOSE, "tilde"]) for table in tables]
-    ours = f"between two seeds I-hat differs {min(ratios):.2g} to {max(ratios):.2g} times as much as I-tilde"
+    ours = f"between two seeds, I-hat differs {min(ratios):.2g} to {max(ratios):.2g} times as much as I-tilde"
     rows = [
         {**_named(one), "other_chain": _named(other)["chain"], "functional": name, **row}
         for (one, other), table in zip(found, tables, strict=True)
@@ -218,13 +221,14 @@ def h3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "H4",
     paper=PAPER,
     where="fig. 7",
-    statement="four corpora (V=40, D=400, n_d=80, T=8), (eta, alpha) true (.25,.25) (.25,4) (4,.25) (4,4): estimates "
-    "(.24,.24) (.19,4.2) (4.2,.27) (4.9,4.2), MCSE adequate everywhere",
-    rule="two parts. Each of the eight numbers is within a factor of 1.35 of the truth (the paper's furthest: 1.32). "
-    "The standard error of M-hat is below a tenth of M-hat's largest value at every h. The corpora are our own draws "
-    "of the same law: the paper's estimates are shown, not judged. Where log M-hat changes by less than 0.5 nats over "
-    "all alpha (or eta) of a grid, the corpus does not identify it: that is said, and counts as off. Else not "
-    "comparable if a best h is on the edge of its grid or a chain made too few round trips",
+    statement="Four corpora (V=40, D=400, n_d=80, T=8) with true (eta, alpha) = (.25,.25), (.25,4), (4,.25), (4,4): "
+    "the estimates are (.24,.24), (.19,4.2), (4.2,.27), (4.9,4.2), and the Monte Carlo standard errors are adequate "
+    "everywhere.",
+    rule="Two parts. (1) Each of the eight numbers is within a factor of 1.35 of the truth (the paper's worst is "
+    "1.32). (2) At every h the standard error of M-hat is below a tenth of M-hat's largest value. The corpora are our "
+    "own draws from the same model, so the paper's estimates are shown but not judged. If log M-hat changes by less "
+    "than 0.5 nats over all alpha (or eta) of a grid, the corpus does not identify it; the answer says so and counts "
+    "it as off. Otherwise not comparable if a best h is on the edge of its grid or a chain made too few round trips.",
     numbers={  # (alpha, eta)
         "estimates": {
             "lda-8-low-low": [0.24, 0.24],
@@ -258,7 +262,7 @@ def h4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
 
 
 def _not_identified(surface: pd.DataFrame) -> str:
-    """The side along which m(h) is flat; empty if there is none."""
+    """The parameter along which m(h) is flat; empty if there is none."""
     for name in ("alpha", "eta"):
         if np.ptp(surface.groupby(name)["log_m"].max()) < FLAT:
             return name
@@ -269,10 +273,11 @@ def _not_identified(surface: pd.DataFrame) -> str:
     "H4b",
     paper=PAPER,
     where="sec. 3",
-    statement="with more documents the surfaces sharpen and the estimate nears the truth",
-    rule="two parts. With each larger corpus of the law (.25, .25) the standard deviations of alpha and of eta in the "
-    "region for h get smaller. The best h of the largest is nearer to the truth than that of the smallest. Not "
-    "comparable if a best h is on the edge of its grid, has no region, or a chain made too few round trips",
+    statement="With more documents the surfaces become sharper and the estimate approaches the truth.",
+    rule="Two parts, for corpora of growing size with true h = (.25, .25). (1) With each larger corpus the standard "
+    "deviations of alpha and of eta in the region for h get smaller. (2) The best h of the largest corpus is nearer to "
+    "the truth than that of the smallest. Not comparable if a best h is on the edge of its grid or has no region, or "
+    "if a chain made too few round trips.",
 )
 def h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     there = {record.task.params["corpus"] for record in of_kind(records.values(), "surface")}
@@ -284,10 +289,10 @@ def h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         float(_apart(best_of(record), record.task.params["truth"])[0]) for record in found.values()
     ]
     own, away = details[["alpha_deviation", "eta_deviation"]].to_numpy(), details["distance_to_truth"].to_numpy()
-    ours = "smallest to largest corpus: deviations of h " + ", ".join(_h(sd) for sd in own)
+    ours = "smallest to largest corpus: standard deviations " + ", ".join(_h(sd) for sd in own)
     ours += "; distance to the truth " + ", ".join(f"{far:.2f}" for far in away)
-    short = _too_short(found.values()) or ("no region for h" if np.isnan(own).any() else "")
-    error = "one corpus of each size: the distance may fall or rise by chance"
+    short = _too_short(found.values()) or ("a best h has no region" if np.isnan(own).any() else "")
+    error = "there is one corpus of each size, so the distance may fall or rise by chance"
     return _judged(ours, error, short, ((np.diff(own, axis=0) < 0).all(), away[-1] < away[0]), details)
 
 
@@ -295,20 +300,21 @@ def h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     "H5",
     paper=PAPER,
     where="fig. 8",
-    statement="six corpora (V=20, n_d=80, T=4, 8, D=20, 40, 100), (eta, alpha)=(.8,.2): variational EM far off and "
-    "dependent on its start, Gibbs-EM near but outside the 95 % ellipse; both improve with D; doubling chain lengths "
-    "does not help Gibbs-EM",
-    rule="six parts; Gibbs-EM is the paper's (Minka's fixed point, last step), distances are to the mean of "
+    statement="Six corpora (V=20, n_d=80, T=4, 8, D=20, 40, 100) with (eta, alpha)=(.8,.2): variational EM is far off "
+    "and depends on its start; Gibbs-EM is near but outside the 95 % ellipse; both improve with D; doubling the chain "
+    "lengths does not help Gibbs-EM.",
+    rule="Six parts. Gibbs-EM is the paper's (Minka's fixed point, last step), and distances are to the mean of "
     "tempering's chains. On every corpus (1) variational EM is off by more than a factor of 1.25 from every start, "
-    "(2) its ends lie more than a factor of 1.1 apart, (3) Gibbs-EM is nearer than variational EM on average, and (4) "
-    "at most a tenth of its ends is in the 95 % ellipse. (5) Both are nearer with 100 documents than with 20, for "
-    "both T. (6) With doubling chains over half of the distance stays on average, and at most a tenth of the ends is "
-    "in the ellipse. Not comparable without ellipses, or if tempering is on an edge or made too few round trips",
+    "(2) its results from different starts lie more than a factor of 1.1 apart, (3) Gibbs-EM is nearer than "
+    "variational EM on average, and (4) at most a tenth of Gibbs-EM's results lie in the 95 % ellipse. (5) Both are "
+    "nearer with 100 documents than with 20, for both T. (6) With doubling chain lengths more than half of Gibbs-EM's "
+    "distance remains on average, and at most a tenth of the results lie in the ellipse. Not comparable without "
+    "ellipses, or if tempering ends on an edge of its grid or made too few round trips.",
 )
 def h5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     surfaces, rivals = _all(records, "surface", SIX), _all(records, "rivals", SIX)
     table = pd.DataFrame([_distances(surface, rivals[name]) for name, surface in surfaces.items()]).set_index("corpus")
-    short = _too_short(surfaces.values()) or ("no ellipse" if table["gibbs_inside"].isna().any() else "")
+    short = _too_short(surfaces.values()) or ("a corpus has no ellipse" if table["gibbs_inside"].isna().any() else "")
     small, large = (table.loc[[f"lda-{topics}-d{size}" for topics in (4, 8)]] for size in (20, 100))
     sides = ["variational", "gibbs"]
     parts = (
@@ -320,14 +326,14 @@ def h5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         (table["doubling"] > table["gibbs"] / 2).all() and table["doubling_inside"].max() <= 0.1,
     )
     holds = ", ".join(f"({n}) {'yes' if part else 'no'}" for n, part in enumerate(parts, 1))
-    ours = f"parts {holds}; mean distances: variational EM {table['variational'].mean():.2f}, Gibbs-EM "
+    ours = f"parts {holds}; mean distance: variational EM {table['variational'].mean():.2f}, Gibbs-EM "
     ours += f"{table['gibbs'].mean():.3f}, with doubling {table['doubling'].mean():.3f}"
-    error = "distances of the logs of (alpha, eta); the ellipse is the Monte Carlo error of tempering alone"
+    error = "distances on the log scale of (alpha, eta); the ellipse is the Monte Carlo error of tempering alone"
     return _judged(ours, error, short, parts, table.reset_index())
 
 
 def _distances(surface: Result, rivals: Result) -> dict[str, Any]:
-    """How far the ends of the rivals are from tempering on one corpus, and how many are in its ellipse."""
+    """How far the rivals' results are from tempering on one corpus, and how many lie in its ellipse."""
     ellipse = ellipse_of(surface, "chains", "ellipse")
     h = best_of(surface) if ellipse is None else np.array(ellipse.center)
     row: dict[str, Any] = {key: surface.task.params[key] for key in ("corpus", "chains", "sweeps")}
@@ -354,10 +360,11 @@ def _ends(record: Result, method: str) -> pd.DataFrame:
     "H6",
     paper=PAPER,
     where="table 1, 4",
-    statement="minutes of the three methods; on table 1's corpora tempering about 7 x Gibbs-EM, Gibbs-EM about 55 x "
-    "variational EM (table 4's tempering to Gibbs-EM ratios are 53, 52, 4.9)",
-    rule="not a claim to be reproduced but a comparison: seconds of our runs, and their ratios, beside the paper's; "
-    "never a verdict but `not comparable`, for lengths, programs and machines differ",
+    statement="Minutes of the three methods: on the corpora of table 1, tempering takes about 7 times as long as "
+    "Gibbs-EM, and Gibbs-EM about 55 times as long as variational EM (in table 4, tempering takes 53, 52 and 4.9 times "
+    "as long as Gibbs-EM).",
+    rule="This is a comparison, not a claim to reproduce: the seconds of our runs and their ratios, beside the "
+    "paper's. The verdict is always `not comparable`, because chain lengths, programs and machines differ.",
     numbers={"ratios": [7, 55]},
 )
 def h6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -367,10 +374,10 @@ def h6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         raise MissingRecords(SIX)
     ratios = [float(whole[name].median()) for name in ("tempering_to_gibbs-em", "gibbs-em_to_variational-em")]
     ours = (
-        f"in the median tempering takes {ratios[0]:,.2g} times as long as Gibbs-EM (paper {numbers['ratios'][0]}), and "
-        f"that {ratios[1]:,.2g} times variational EM ({numbers['ratios'][1]})"
+        f"median ratio of times: tempering to Gibbs-EM {ratios[0]:,.2g} (paper: {numbers['ratios'][0]}), Gibbs-EM to "
+        f"variational EM {ratios[1]:,.2g} (paper: {numbers['ratios'][1]})"
     )
-    error = "CPU seconds, of tempering with search and tuning; medians over the starts"
+    error = "CPU seconds; tempering includes its search and tuning; medians over the starts"
     return Answer(ours, error, "not comparable", whole)
 
 
@@ -378,14 +385,14 @@ def h6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "H8",
     paper=PAPER,
     where="table 3",
-    statement="score ratios of Gibbs-EM, variational EM and the three ad-hoc choices to tempering on C-1..C-9 (T = 3, "
-    "4, 4, 2, 2, 3, 4, 3, 8); the text says that every estimate beats every ad-hoc choice uniformly (its own table "
-    "has exceptions on C-1, C-2, C-9); tempering best on the whole; ad-hoc choices lose more on Wikipedia than on "
-    "newsgroups",
-    rule="three parts. On every corpus each of the three estimates beats each ad-hoc choice by more than two standard "
-    "errors of the difference. The mean over the corpora of the log ratio to tempering is below zero by more than two "
-    "standard errors, for Gibbs-EM and for variational EM. The mean log ratio of each ad-hoc choice is lower on the "
-    "Wikipedia corpora than on the newsgroups. Not comparable if a Monte Carlo error is not known",
+    statement="Scores of Gibbs-EM, variational EM and three ad-hoc choices relative to tempering on C-1..C-9 (T = 3, "
+    "4, 4, 2, 2, 3, 4, 3, 8): the text says that every estimate beats every ad-hoc choice uniformly (the paper's own "
+    "table has exceptions on C-1, C-2, C-9); tempering is best on the whole; ad-hoc choices lose more on Wikipedia "
+    "than on newsgroups.",
+    rule="Three parts. (1) On every corpus, each of the three estimates beats each ad-hoc choice by more than two "
+    "standard errors of the difference. (2) For Gibbs-EM and for variational EM, the mean over the corpora of the log "
+    "ratio to tempering is below zero by more than two standard errors. (3) The mean log ratio of each ad-hoc choice "
+    "is lower on the Wikipedia corpora than on the newsgroups. Not comparable if a Monte Carlo error is not known.",
 )
 def h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     found = _all(records, "score", (*NEWSGROUPS, *WIKIPEDIA))
@@ -408,7 +415,7 @@ def h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     better = all(details["mean"][name] < -2 * details["error"][name] for name in ESTIMATES)
     worse = (details.loc[list(AD_HOC), "Wikipedia"] < details.loc[list(AD_HOC), "newsgroups"]).all()
     fewest = min(int(record.tables["scores"]["documents"].max()) for record in found.values())
-    error = f"Monte Carlo errors; at least {fewest} documents of each corpus left out, the same for every h"
+    error = f"Monte Carlo errors; at least {fewest} documents of each corpus are left out, the same for every h"
     return _judged(ours, error, short, (beaten == of, better, worse), details.reset_index())
 
 
@@ -416,14 +423,15 @@ def h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "H9",
     paper=PAPER,
     where="sec. 2.4",
-    statement="augmented and grouped kernels give very similar tempering results",
-    rule="two parts, on every corpus with both. The best h by the augmented and by the grouped sampler differ by less "
-    "than their joint Monte Carlo error at 95 %. They differ by less than a tenth in alpha and in eta. Not comparable "
-    "if a best h has no ellipse, a Monte Carlo error above a tenth, or is on an edge, or with too few round trips",
+    statement="Tempering with the augmented and with the grouped kernel gives very similar results.",
+    rule="Two parts, for every corpus with both samplers. (1) The best h of the two samplers differ by less than their "
+    "joint Monte Carlo error at 95 %. (2) They differ by less than a tenth in alpha and in eta. Not comparable if a "
+    "best h has no ellipse, has a Monte Carlo error above a tenth or is on an edge of its grid, or if a chain made too "
+    "few round trips.",
 )
 def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     by_name: dict[str, dict[str, Result]] = {}
-    for record in in_order(of_kind(records.values(), "surface"))[::-1]:  # so that the first replicate stays
+    for record in in_order(of_kind(records.values(), "surface"))[::-1]:  # backwards: the first stays
         params = record.task.params
         by_name.setdefault(f"{params['corpus']}, T = {params['topics']}", {})[params["sampler"]] = record
     both = {name: samplers for name, samplers in sorted(by_name.items()) if {"augmented", "grouped"} <= set(samplers)}
@@ -438,18 +446,16 @@ def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         furthest = max(furthest, float(np.exp(np.abs(apart).max())))
         short = short or _too_short((one, other))
         if ellipses[0] is None or ellipses[1] is None or np.max(errors) > 0.1:
-            short = short or f"{name}: Monte Carlo errors above a tenth, or not known"
+            short = short or f"{name}: a Monte Carlo error is above a tenth or not known"
             continue
         joint = np.array(ellipses[0].log_covariance) + np.array(ellipses[1].log_covariance)
         most = max(ellipse.radius_squared for ellipse in ellipses if ellipse is not None)
         within.append(float(apart @ np.linalg.solve(joint, apart)) <= most)
         near.append(float(np.abs(apart).max()) < np.log(1.1))
     details = pd.DataFrame([_estimate(record) for samplers in both.values() for record in samplers.values()])
-    ours = (
-        f"{len(both)} models: augmented and grouped differ by a factor of at most {furthest:.3g}, within their joint "
-    )
+    ours = f"{len(both)} models: the two samplers differ by a factor of at most {furthest:.3g}, within their joint "
     ours += f"error in {sum(within)} of {len(within)}"
-    error = "the details have (alpha, eta) with Monte Carlo errors"
+    error = "the details list (alpha, eta) with Monte Carlo errors"
     return _judged(ours, error, short, (all(within), all(near)), details)
 
 
@@ -457,10 +463,12 @@ def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T17",
     paper="Chen & Doss",
     where="table 1",
-    statement="empirical Bayes (alpha, eta): R-1 (.11, .41), R-2 (.11, .25) - by our own tempering",
-    rule="two parts, one a corpus: alpha and eta are both within a tenth, plus the rounding of .005, of the paper's "
-    "(whose Monte Carlo error is not known; the corpora are the paper's). How far log M-hat at the paper's h is below "
-    "its top is shown. Not comparable if a best h is on the edge of its grid or a chain made too few round trips",
+    statement="The empirical Bayes estimate of (alpha, eta) is (.11, .41) for R-1 and (.11, .25) for R-2 (here found "
+    "by our own tempering).",
+    rule="Two parts, one per corpus: alpha and eta are both within a tenth of the paper's values, plus .005 for "
+    "rounding. (The corpora are the paper's; its Monte Carlo error is not known.) The details show how far log M-hat "
+    "at the paper's h is below its maximum. Not comparable if a best h is on the edge of its grid or a chain made too "
+    "few round trips.",
     numbers={"estimates": {"whales": [5, 0.11, 0.41], "birds-of-prey": [7, 0.11, 0.25]}},  # T, alpha, eta
 )
 def t17(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -469,15 +477,15 @@ def t17(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         record = in_order(_of(records, "surface", corpus, topics=topics))[0]
         h, paper = best_of(record), np.array([alpha, eta])
         parts.append(bool((np.abs(h - paper) <= 0.1 * paper + 0.005).all()))
-        said.append(f"{corpus}, T = {topics}: {_h(h)}, paper {_h(paper)}")
+        said.append(f"{corpus}, T = {topics}: {_h(h)} (paper: {_h(paper)})")
         rows.append(_estimate(record) | _pair("paper", paper) | {"log_m_at_paper": _below(record, paper)})
         chains.append(record)
-    error = "(alpha, eta); the details have their Monte Carlo errors"
+    error = "the numbers are (alpha, eta); the details list their Monte Carlo errors"
     return _judged("; ".join(said), error, _too_short(chains), parts, pd.DataFrame(rows))
 
 
 def _below(record: Result, h: np.ndarray) -> float:
-    """log M-hat at the nearest point of the surface to h, 0 at its top; nan if h is off the surface."""
+    """log M-hat, relative to its maximum, at the point of the surface nearest to h; nan if h is off the surface."""
     surface = record.tables["surface"]
     sides = surface[["alpha", "eta"]]
     if bool(((h < sides.min()) | (h > sides.max())).any()):

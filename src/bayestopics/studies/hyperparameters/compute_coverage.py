@@ -1,6 +1,6 @@
-"""Study `hyperparameters`, coverage: how often does a 95 % Monte Carlo ellipse cover the top of m(h)?
+"""Study `hyperparameters`, coverage: how often does a 95 % Monte Carlo ellipse cover the maximum of m(h)?
 
-The top is that of a very long run. Ellipses are made from the batches of one chain, and from ten independent chains.
+The maximum comes from a very long run. Ellipses are made from the batches of one chain and from ten independent chains.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
-TOGETHER = 10  # chains in an ellipse of theirs
+TOGETHER = 10  # independent chains per ellipse
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """`chains`: a row an ellipse."""
+    """`chains` has one row per ellipse."""
     params = task.params
     seed = seed_from(task.generator("truth"))
     long = find(corpus, params["topics"], sweeps=params["long"], seed=seed, checkpoint=checkpoint.part("truth"))

@@ -18,13 +18,14 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
-STARTS = (0.05, 5.0)  # alpha and eta of a start lie between these, evenly in their logs
-AVERAGED = 0.4  # the share of the steps of Gibbs-EM, at the end, whose noise is averaged
+STARTS = (0.05, 5.0)  # alpha and eta of a start lie between these, uniformly in their logs
+AVERAGED = 0.4  # this last share of the steps of Gibbs-EM is averaged to reduce noise
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """`ends`: a row a method and start, with the last h and the mean of the last steps; `path`; `timing`, CPU
-    seconds: those of tempering are too, and on a busy machine the others say how busy it was."""
+    """Tables: `ends`, one row per method and start, with the last h and the mean of the last steps; `path`; `timing`.
+
+    Times are CPU seconds, as for tempering; on a busy machine, wall-clock seconds would only say how busy it was."""
     methods = task.params["methods"]
     jobs = [(method, start) for method in methods for start in range(task.params["starts"])]
     done: list[dict[str, Any]] = checkpoint.load() or []
@@ -50,7 +51,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
 
 
 def compile_rivals() -> None:
-    """Kernels are compiled, or taken from the cache, before seconds are counted."""
+    """Compile the kernels, or load them from the cache, before any time is measured."""
     tokens = np.array([0, 1])
     two = Corpus.from_counts(tokens, tokens, np.array([2, 1]), document_count=2, term_count=2)
     gibbs_em(two, 2, sweeps=1, burn_in=0, steps=1, rng=np.random.default_rng(0))
@@ -100,5 +101,5 @@ def _path(job: dict[str, Any]) -> pd.DataFrame:
 
 
 def _spread(ends: pd.Series) -> float:
-    """The largest log ratio of two ends."""
+    """The largest log ratio between two results."""
     return float(max(ends[name, "max"] - ends[name, "min"] for name in ("alpha", "eta")))

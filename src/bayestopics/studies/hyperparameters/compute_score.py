@@ -1,4 +1,4 @@
-"""Study `hyperparameters`, leave-one-out score S(h) of each way to choose h on one corpus [George & Doss, table 3]."""
+"""Study `hyperparameters`, the leave-one-out score S(h) for each choice of h on one corpus [George & Doss, table 3]."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """`before` are the records of tempering and of its rivals on the same corpus. The documents that are left out are
-    the same for every choice. Tables: `scores`, a row a choice; `documents`, a row a choice and document."""
+    """`before` has the records of tempering and its rivals on the same corpus. Every choice leaves out the same
+    documents. Tables: `scores`, one row per choice; `documents`, one row per choice and document."""
     params = task.params
     seed = seed_from(task.generator())
     made = checkpoint.load() or {}
@@ -53,7 +53,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
 
 
 def choices(before: Sequence[Result], topics: int) -> dict[str, Prior]:
-    """Of the estimates with several starts, the first is taken: a user has no way to know which is best."""
+    """Where a method has several starts, the first is taken, because a user cannot know which start is best."""
     by_kind = {record.task.params["kind"]: record for record in before}
     found = by_kind["surface"].metrics
     chosen = {"tempering": Prior(found["alpha"], found["eta"])}

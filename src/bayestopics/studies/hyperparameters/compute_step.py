@@ -1,4 +1,4 @@
-"""Study `hyperparameters`, one step of the iterative grid, after those before [George & Doss, figures 2 and 3]."""
+"""Study `hyperparameters`, one step of the iterative grid; each builds on the last [George & Doss, figures 2 and 3]."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bayestopics.studies.hyperparameters.compute_surface import surface_table
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """`before` is the record of the step before this one, if it is not the first; `steps` has all so far.
+    """`before` has the record of the previous step, except at the first step; the table `steps` has all steps so far.
 
-    Steps go on after the grid has settled, so that one sees that it has.
+    Steps continue after the grid has settled, to show that it stays.
     """
     params = task.params
     steps = _steps(before[-1].tables["steps"]) if before else []
     shape = (params["shape"][0], params["shape"][1])
-    seed = seed_from(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid"))  # of all steps
+    seed = seed_from(generator(task.seed, f"{task.study}/{task.corpus}/iterative grid"))  # the same for all steps
     work = {"sweeps": params["sweeps"], "seed": seed}
     step, chain = one_step(corpus, params["topics"], steps, shape=shape, checkpoint=checkpoint, **work)
     steps.append(step)

@@ -1,4 +1,4 @@
-"""Study `hyperparameters`, tempering: the surface of m(h) on one corpus, the best h, and functionals of the topics
+"""Study `hyperparameters`, tempering: the surface m(h) of one corpus, its best h, and functionals of the topics
 [George & Doss, figures 4 to 8]."""
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ CLOSE = 0.07  # documents with nearly the same topics [figure 4]
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """`surface`: log M-hat and its errors on a fine grid; `ellipses`; `chains`: the best h of each independent chain;
-    `functional`: I-hat with its bands, and I-tilde."""
+    """Tables: `surface`, log M-hat and its errors on a fine grid; `ellipses`; `chains`, the best h of each independent
+    chain; `functional`, I-hat with its bands, and I-tilde."""
     params = task.params
     functionals = tuple(FUNCTIONALS.values()) if params["functionals"] else ()
     found = find(
@@ -59,7 +59,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
 
 
 def chain_of(record: Result, corpus: Corpus) -> TemperedChain:
-    """The first chain of a record, for estimates at any h within its grid."""
+    """The first chain of a record, from which quantities at any h within its grid can be estimated."""
     arrays, trace, params = record.arrays, record.tables["trace"], record.task.params
     grid = Grid(tuple(arrays["alphas"].tolist()), tuple(arrays["etas"].tolist()))
     if SAMPLERS[params["sampler"]].draws_parameters:
@@ -72,7 +72,7 @@ def chain_of(record: Result, corpus: Corpus) -> TemperedChain:
 
 
 def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
-    """A grid of evenly spaced values, as the paper's."""
+    """A grid of evenly spaced values, as in the paper."""
     if grid is None:
         return None
     sides = [np.linspace(low, high, int(count)).tolist() for low, high, count in (grid["alpha"], grid["eta"])]
@@ -80,7 +80,7 @@ def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
 
 
 def _metrics(found: Search, together: Best | None) -> dict[str, float]:
-    """The best h is that of the chains together, where there are enough; the rest is of the first one."""
+    """The best h comes from all chains together if there are enough; everything else comes from the first chain."""
     one, chain = found.best, found.chains[0]
     h = together or one
     return {
@@ -99,7 +99,7 @@ def _metrics(found: Search, together: Best | None) -> dict[str, float]:
 
 
 def surface_table(chain: TemperedChain, fine: int) -> pd.DataFrame:
-    """On a grid of `fine` x `fine` evenly spaced points between the ends."""
+    """log M-hat on a grid of `fine` x `fine` evenly spaced points between the ends."""
     alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
     log_m, error = surface(chain, alphas, etas)
     overlapping = surface(chain, alphas, etas, method="overlapping")[1]
@@ -109,7 +109,7 @@ def surface_table(chain: TemperedChain, fine: int) -> pd.DataFrame:
 
 
 def _ellipses(first: Best, together: Best | None) -> pd.DataFrame:
-    """Of the logs of h. `chains` is there if there are enough of them."""
+    """The ellipses of log h. `chains` is among them if there are enough chains."""
     known = {"ellipse": first.ellipse, "region": first.region, "chains": together.ellipse if together else None}
     rows = [
         {
@@ -135,7 +135,7 @@ def _argmaxes(chains: list[TemperedChain]) -> pd.DataFrame:
 
 
 def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
-    """Where the chain was; with the samplers of the paper also A and B, which are all that any estimate needs."""
+    """Where the chain was and, for the paper's samplers, also A and B, which are all that any estimate needs."""
     points = chain.grid.points[chain.index]
     columns = {"sweep": np.arange(len(chain)), "index": chain.index, "alpha": points[:, 0], "eta": points[:, 1]}
     if SAMPLERS[sampler].draws_parameters:
@@ -148,13 +148,13 @@ def _trace(chain: TemperedChain, sampler: str) -> pd.DataFrame:
 
 
 def documents_are_close(parameters: Parameters, state: State) -> float:
-    """Whether theta of documents 7 and 8, counted from one, differ by at most .07."""
+    """Whether theta of documents 7 and 8 (counted from one) differ by at most .07."""
     theta = np.exp(parameters.log_theta[6:8])
     return float(np.linalg.norm(theta[0] - theta[1]) <= CLOSE)
 
 
 def first_topics_apart(parameters: Parameters, state: State) -> float:
-    """The distance of beta of topics 1 and 2: it has no meaning of its own where labels switch."""
+    """The distance between beta of topics 1 and 2, which means nothing once labels switch."""
     beta = np.exp(parameters.log_beta[:, :2])
     return float(np.linalg.norm(beta[:, 0] - beta[:, 1]))
 

@@ -10,7 +10,7 @@ import pandas as pd
 from bayestopics.runs.result import Result
 from bayestopics.studies.errors import Row, found, table_of
 
-METHODS = {"chains": "independent chains", "ellipse": "batches of one chain"}  # the first that a record has
+METHODS = {"chains": "independent chains", "ellipse": "batches of one chain"}  # the first that is there
 
 
 def errors(records: Iterable[Result]) -> pd.DataFrame:
@@ -18,7 +18,7 @@ def errors(records: Iterable[Result]) -> pd.DataFrame:
 
 
 def _rows(record: Result) -> Iterator[Row]:
-    """The ellipses are of the logs of h: to first order, an error of the log is a relative one."""
+    """The ellipses are for log h; to first order, an error of the log is a relative error."""
     ellipses, params = record.tables["ellipses"].set_index("name"), record.task.params
     known = next((name for name in METHODS if name in ellipses.index), None)
     for side in ("alpha", "eta"):

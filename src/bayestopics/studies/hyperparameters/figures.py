@@ -1,4 +1,4 @@
-"""Figures of the study `hyperparameters`: M-hat(h), posterior expectations along h, rivals, the iterative grid."""
+"""Figures of the study `hyperparameters`: M-hat(h), posterior expectations over h, rivals, the iterative grid."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from bayestopics.studies.records import MissingRecords, by, of_kind
 
 BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
 ERRORS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-MARGIN = 0.15  # around what is zoomed on
-FURTHEST = 10.0  # half-widths of the ellipse that a zoomed panel shows at most
-STEPS = (1, 2, 4, 8, 12, 18)  # the paper's figure 2
+MARGIN = 0.15  # space around the part that a zoomed panel shows
+FURTHEST = 10.0  # a zoomed panel shows at most this many half-widths of the ellipse
+STEPS = (1, 2, 4, 8, 12, 18)  # those in the paper's figure 2
 
 TRUTH: dict[str, Any] = {"marker": "*", "s": 150, "facecolor": ORANGE, "edgecolor": "white", "linewidth": 0.6}
 PAPER: dict[str, Any] = {"marker": "D", "s": 40, "facecolor": PINK, "edgecolor": "white", "linewidth": 0.6}
@@ -42,7 +42,7 @@ RIVALS: dict[str, dict[str, Any]] = {
     "gibbs-em": {"label": "Gibbs-EM, exact M step, last step", "marker": "1", "s": 40, "color": GREEN},
     "gibbs-em-doubling": {"label": "Gibbs-EM, doubling chains, last step", "marker": "2", "s": 40, "color": PINK},
 }
-AVERAGED: dict[str, Any] = {"label": "Gibbs-EM, its last steps averaged", "marker": "o", "s": 20, "facecolor": "none"}
+AVERAGED: dict[str, Any] = {"label": "Gibbs-EM, mean of its last steps", "marker": "o", "s": 20, "facecolor": "none"}
 
 
 # -- parts ---------------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def _point(axis: Axes, h: Any, label: str, style: dict[str, Any]) -> None:
 
 
 def _span(parts: list[np.ndarray], side: int) -> tuple[float, float]:
-    """What shows all these points, with a margin."""
+    """Axis limits that show all these points, with a margin."""
     values = np.concatenate([np.atleast_2d(part)[:, side] for part in parts])
     low, high = float(values.min()), float(values.max())
     margin = MARGIN * (high - low) or 0.01 * abs(high)
@@ -78,7 +78,7 @@ def _name(record: Result) -> str:
 
 
 def draw_surface(records: list[Result], scale: str) -> Figure:
-    """One corpus: log M-hat around its top, the same zoomed on the Monte Carlo ellipse, and its relative error."""
+    """One corpus: log M-hat where it matters, the same zoomed in on the Monte Carlo ellipse, and its relative error."""
     records = in_order(of_kind(records, "surface"))
     if not records:
         raise MissingRecords(["a surface"])
@@ -88,8 +88,8 @@ def draw_surface(records: list[Result], scale: str) -> Figure:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(15.5, 5), layout="constrained")
     for axis in (left, middle):
         shown = contours(axis, *grid_of(surface, "log_m"), surface["log_m"].min())
-        outline(axis, region, "95 % region for h itself (curvature of log m)", REGION)
-        outline(axis, ellipse, "95 % Monte Carlo ellipse of the best h", ELLIPSE)
+        outline(axis, region, "95 % region for h itself (from the curvature of log m)", REGION)
+        outline(axis, ellipse, "95 % Monte Carlo ellipse for the best h", ELLIPSE)
         for number, record in enumerate(records):
             style = {"marker": "ox^sv<>"[number % 7], "s": 26, "color": (RED, BLUE, GREEN, SKY)[number % 4]}
             _point(axis, best_of(record), f"best h: {_name(record)}", style)
@@ -102,8 +102,8 @@ def draw_surface(records: list[Result], scale: str) -> Figure:
     points = [best_of(record) for record in records] + ([] if ellipse is None else [ellipse.outline()])
     middle.set_xlim(_span(points, 0))
     middle.set_ylim(_span(points, 1))
-    middle.set_title("the same, near its top")
-    figure.colorbar(shown, ax=[left, middle], label="log M-hat less its largest (nats)", pad=0.01)
+    middle.set_title("the same, near its maximum")
+    figure.colorbar(shown, ax=[left, middle], label="log M-hat relative to its maximum (nats)", pad=0.01)
     _errors(figure, right, surface)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncol=4, fontsize=8.5)
     label_scale(figure, scale)
@@ -113,16 +113,16 @@ def draw_surface(records: list[Result], scale: str) -> Figure:
 def _errors(figure: Figure, axis: Axes, surface: pd.DataFrame) -> None:
     alphas, etas, errors = grid_of(surface, "error")
     shown = axis.contourf(alphas, etas, errors, levels=ERRORS, colors=shades(len(ERRORS)), extend="max")
-    bar = figure.colorbar(shown, ax=axis, label="standard error over M-hat(h)", pad=0.02)
+    bar = figure.colorbar(shown, ax=axis, label="standard error / M-hat(h)", pad=0.02)
     bar.ax.set_yticklabels([f"{level:.1%}" if level < 0.01 else f"{level:.0%}" for level in ERRORS])
-    _h_axes(axis, "its relative Monte Carlo error (batch means)")
+    _h_axes(axis, "relative Monte Carlo error (batch means)")
 
 
 # -- posterior expectations --------------------------------------------------------------------------------
 
 
 def _slices(table: pd.DataFrame, along: str, shares: tuple[float, ...]) -> dict[float, pd.DataFrame]:
-    """The values along one side, at these places of the other side's range."""
+    """The values along one parameter, at these places in the range of the other."""
     across = "eta" if along == "alpha" else "alpha"
     values = np.sort(table[across].unique())
     places = [values[np.abs(values - np.quantile(values[[0, -1]], share)).argmin()] for share in shares]
@@ -130,7 +130,7 @@ def _slices(table: pd.DataFrame, along: str, shares: tuple[float, ...]) -> dict[
 
 
 def draw_functionals(records: list[Result], scale: str) -> Figure:
-    """I-hat over h with its globally valid band, a row a functional."""
+    """I-hat over h with a band that is valid for all h at once; one row per functional."""
     if not (found := with_functionals(records)):
         raise MissingRecords(["a chain with functionals"])
     record = found[0]
@@ -149,7 +149,7 @@ def draw_functionals(records: list[Result], scale: str) -> Figure:
                 style = {"color": COLOURS[number]}
                 axis.fill_between(line[along], line["lower"], line["upper"], alpha=0.25, linewidth=0, **style)
                 axis.plot(line[along], line["hat"], label=f"{across} = {place:.3g}", **style)
-            axis.set(xlabel=along, ylabel="I-hat(h)", title=f"along {along}; 95 % band for all h at once")
+            axis.set(xlabel=along, ylabel="I-hat(h)", title=f"along {along}, with a 95 % band for all h at once")
             axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)
     params = record.task.params
     figure.suptitle(f"{params['corpus']}, T = {params['topics']}, {_name(record)}", x=0.01, ha="left", fontsize=11)
@@ -158,7 +158,7 @@ def draw_functionals(records: list[Result], scale: str) -> Figure:
 
 
 def draw_hat_tilde(records: list[Result], scale: str) -> Figure:
-    """I-hat and I-tilde of two chains along alpha, at two values of eta (those of figure 6); a row a functional."""
+    """I-hat and I-tilde of two chains along alpha, at the two values of eta in figure 6; one row per functional."""
     if not (found := pairs(records)):
         raise MissingRecords(["two chains with functionals"])
     one, other = found[0]
@@ -175,11 +175,11 @@ def draw_hat_tilde(records: list[Result], scale: str) -> Figure:
                     axis.plot(line["alpha"], line[kind], color=COLOURS[number], linewidth=1.2, label=_name(record))
                     axis.set(title=f"I-{kind}, eta = {place:.3g}", xlabel="alpha")
         for kind, axis in (("hat", row[0]), ("tilde", row[2])):
-            text = f"apart by {apart.loc[name, kind]:.2g} over all h"
+            text = f"difference {apart.loc[name, kind]:.2g} over all h"
             axis.annotate(text, (0, 1.13), xycoords="axes fraction", fontsize=9, color="#555555", annotation_clip=False)
         row[0].set_ylabel(name, fontsize=9)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=2, fontsize=9)
-    title = f"{one.task.params['corpus']}, T = {one.task.params['topics']}: root mean square differences of two chains"
+    title = f"{one.task.params['corpus']}, T = {one.task.params['topics']}: root mean square difference of two chains"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     label_scale(figure, scale)
     return figure
@@ -204,7 +204,7 @@ def _rivals(axis: Axes, surface: Result, ends: pd.DataFrame) -> None:
 
 
 def _near(surface: Result, ends: pd.DataFrame) -> list[np.ndarray]:
-    """What a zoomed panel shows: tempering, and those steps of Gibbs-EM that are not too far."""
+    """What a zoomed panel shows: tempering, and the Gibbs-EM steps that are not too far away."""
     ellipse = ellipse_of(surface, "chains", "ellipse")
     near = surface.tables["chains"][["alpha", "eta"]].to_numpy()
     near = near if ellipse is None else np.vstack([near, ellipse.outline()])
@@ -214,7 +214,7 @@ def _near(surface: Result, ends: pd.DataFrame) -> list[np.ndarray]:
 
 
 def _every(surface: Result, ends: pd.DataFrame) -> list[np.ndarray]:
-    """What a whole panel shows, as logs: all estimates, and the region."""
+    """What a whole panel shows, in logs: all estimates and the region."""
     points = np.vstack([ends[["alpha", "eta"]], surface.tables["chains"][["alpha", "eta"]]])
     region = ellipse_of(surface, "region")
     return [np.log(points)] + ([] if region is None else [np.log(region.outline())])
@@ -234,7 +234,7 @@ def _whole_and_zoomed(whole: Axes, zoomed: Axes, surface: Result, ends: pd.DataF
 
 
 def draw_rivals(records: list[Result], scale: str) -> Figure:
-    """All estimates of each corpus (upper panels), and the same near tempering's ellipse (lower panels)."""
+    """All estimates of each corpus (upper panels) and the estimates near tempering's ellipse (lower panels)."""
     surfaces, rivals = by("corpus", of_kind(records, "surface")), by("corpus", of_kind(records, "rivals"))
     if not (names := [name for name in surfaces if name in rivals]):
         raise MissingRecords(["a corpus with tempering and its rivals"])
@@ -265,7 +265,7 @@ def draw_rivals(records: list[Result], scale: str) -> Figure:
 
 
 def draw_grid(records: list[Result], scale: str) -> Figure:
-    """Documents and grids of the iterative scheme by step, and M-hat at some of them."""
+    """The documents and grids of the iterative scheme at every step, and M-hat at some steps."""
     records = sorted(of_kind(records, "step"), key=lambda record: record.task.params["number"])
     if not records:
         raise MissingRecords(["a step of the iterative grid"])
@@ -296,7 +296,7 @@ def draw_grid(records: list[Result], scale: str) -> Figure:
         if number != shown[0]:
             axis.set_ylabel("")
         axis.xaxis.set_major_locator(MaxNLocator(3))
-    lower.colorbar(filled, ax=panels, label="log M-hat less its largest (nats)", pad=0.01)
+    lower.colorbar(filled, ax=panels, label="log M-hat relative to its maximum (nats)", pad=0.01)
     settled = [number for number, record in numbered.items() if record.metrics["settled"]]
     said = f"settled at step {min(settled)}" if settled else f"not settled in {len(steps)} steps"
     figure.suptitle(said, x=0.01, ha="left", fontsize=11)
@@ -308,7 +308,7 @@ def _grids(axis: Axes, steps: pd.DataFrame, numbers: np.ndarray, truth: Any) -> 
     for side, (name, colour) in enumerate((("alpha", BLUE), ("eta", RED))):
         style: dict[str, Any] = {"color": colour}
         low, high = steps[f"{name}_low"], steps[f"{name}_high"]
-        axis.fill_between(numbers, low, high, alpha=0.2, linewidth=0, label=f"{name}: its grid", **style)
+        axis.fill_between(numbers, low, high, alpha=0.2, linewidth=0, label=f"grid of {name}", **style)
         axis.plot(numbers, steps[name], marker="o", markersize=3.5, label=f"{name}: best", **style)
         if truth is not None:
             axis.axhline(truth[side], linestyle=":", linewidth=1.3, label=f"{name}: truth", **style)
@@ -316,6 +316,6 @@ def _grids(axis: Axes, steps: pd.DataFrame, numbers: np.ndarray, truth: Any) -> 
     for name in ("alpha", "eta"):
         label = "on the edge of the grid" if name == "eta" and edge.any() else None
         axis.scatter(numbers[edge], steps.loc[edge, name], marker="s", s=55, color="none", edgecolor=BLACK, label=label)
-    axis.set(title="grids, and the best h in each", xlabel="step", ylabel="alpha, eta", yscale="log")
+    axis.set(title="the grid and its best h at every step", xlabel="step", ylabel="alpha, eta", yscale="log")
     plain_ticks(axis.yaxis)
     axis.legend(fontsize=8.5, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.0)

@@ -13,52 +13,54 @@ PARTS = ("surfaces", "rivals", "steps", "scores", "coverage")
 Named = Iterator[tuple[str, dict[str, Any]]]
 
 SURFACE = """
-log M-hat(h), the estimate of the marginal likelihood of h = (alpha, eta) up to a constant, by serial tempering: where
-it matters (left), near its top (middle), and its relative Monte Carlo error by batch means (right). The ellipse is
-Monte Carlo error of the best h: it shrinks as the chain grows. The dashed region is about h itself, from the
-curvature at the top: it shrinks as the corpus grows. Where log M-hat is flat along alpha or eta over the whole grid,
-the corpus does not identify it, and its best value is arbitrary (the answer to claim H4 says where). Best h of other
-chains and samplers are marked on the same surface (George & Doss, figure 7).
+The estimate log M-hat(h) of the log marginal likelihood of h = (alpha, eta), up to a constant, by serial tempering:
+where it matters (left), near its maximum (middle), and its relative Monte Carlo error by batch means (right). A
+difference of 1 nat is a factor of 2.7 in probability. The ellipse shows the Monte Carlo error of the best h; it shrinks
+as the chain grows. The dashed region shows the uncertainty about h itself, from the curvature at the maximum; it
+shrinks as the corpus grows. Where log M-hat is flat along alpha or eta over the whole grid, the corpus does not
+identify this parameter, and its best value is arbitrary (claim H4 says where). The best h of other chains and samplers
+are marked on the same surface (George & Doss, figure 7).
 """
 FUNCTIONALS = """
-Posterior expectations I-hat(h) from one tempered chain, a row a functional: over h (left), and along alpha and eta
-with bands that cover the whole function of h with probability 95 % (George & Doss, figure 4). "Topics 1 and 2" have
-no meaning of their own once labels switch: the mean over all pairs has.
+Posterior expectations I-hat(h) from one tempered chain, one row per functional: over h (left), and along alpha and eta
+with bands that cover the whole function of h with probability 95 % (George & Doss, figure 4). Once the labels of topics
+switch, "topics 1 and 2" no longer means anything; the mean over all pairs of topics still does.
 """
 HAT_TILDE = """
-The estimates I-hat and I-tilde of the same posterior expectations by two chains with different seeds, along alpha at
-two values of eta (George & Doss, figures 5 and 6), and the root mean square difference of the two chains over all h.
+I-hat and I-tilde, two estimates of the same posterior expectations, from two chains with different seeds, along alpha
+at two values of eta (George & Doss, figures 5 and 6). The text in each panel gives the root mean square difference of
+the two chains over all h.
 """
 RIVALS = """
-Estimates of the best h on six simulated corpora: all of them (upper panels), and those near tempering's 95 % Monte
-Carlo ellipse, from independent chains (lower panels; George & Doss, figure 8). A mark a start of variational EM and
-Gibbs-EM. The last step of Gibbs-EM has Monte Carlo noise of its own, which the ellipse does not know of; the mean of
-its last steps has less. The dashed region is about h itself.
+Estimates of the best h on six simulated corpora: all estimates (upper panels), and those near tempering's 95 % Monte
+Carlo ellipse, which comes from independent chains (lower panels; George & Doss, figure 8). Variational EM and Gibbs-EM
+have one mark per start. The last step of Gibbs-EM has its own Monte Carlo noise, which the ellipse does not include;
+the mean of its last steps has less noise. The dashed region shows the uncertainty about h itself.
 """
 GRID = """
-The paper's iterative choice of the grid: documents of each step, ends of the grid and the best h in it, and log M-hat
-at some steps (George & Doss, figures 2 and 3). Each step has a tenth more documents and a grid narrower by a tenth,
-but not narrower than three standard deviations of h. The best h is that of the documents so far, not of the whole
-corpus.
+The paper's iterative choice of the grid: the documents used at each step, the ends of the grid and its best h, and log
+M-hat at some steps (George & Doss, figures 2 and 3). Each step uses a tenth more documents and a grid that is a tenth
+narrower, but never narrower than three standard deviations of h. The best h is for the documents used so far, not for
+the whole corpus.
 """
 ESTIMATES = """
-The best (alpha, eta) of every tempered chain, beside the paper's and the truth. `error` is Monte Carlo error, which
-shrinks as the chain grows; `deviation` is that of h itself, which shrinks as the corpus grows. Chains with warnings
-are not to be trusted.
+The best (alpha, eta) of every tempered chain, beside the paper's estimate and the truth. `error` is the Monte Carlo
+error, which shrinks as the chain grows. `deviation` is the standard deviation of h itself, which shrinks as the corpus
+grows. Do not trust a chain with a warning.
 """
 SCORES = """
-Leave-one-out scores over that of tempering's h, S(h) / S(tempering), S being the geometric mean over documents of
-their probability given all others; the Monte Carlo error of the log of the ratio; and the paper's ratio (George &
-Doss, table 3).
+Leave-one-out scores relative to tempering: the ratio S(h) / S(tempering), the Monte Carlo error of its log, and the
+paper's ratio (George & Doss, table 3). S is the geometric mean over documents of the probability of a document given
+all others; a ratio below 1 means that tempering predicts better.
 """
 TIMES = """
-Seconds of every method: CPU seconds of tempering with the search for its grid, tuning and all chains of the last run,
-and medians over the starts of the others; beside them the paper's minutes (George & Doss, tables 1 and 4), of other
-lengths and on another machine.
+CPU seconds of every method, beside the paper's minutes (George & Doss, tables 1 and 4), which are for other chain
+lengths and another machine. Tempering includes the search for its grid, tuning, and all chains of the last run; for
+the other methods, the numbers are medians over the starts.
 """
 COVERAGE = """
-How many 95 % Monte Carlo ellipses, from batches of one chain and from independent chains, cover the best h of a far
-longer run, with an exact 95 % interval for their share.
+The share of 95 % Monte Carlo ellipses that cover the best h of a far longer run, with an exact 95 % interval for this
+share. The ellipses come from batches of one chain or from independent chains.
 """
 
 
@@ -115,7 +117,7 @@ def _steps(entries: list[dict[str, Any]]) -> Named:
 
 
 def _before(params: Mapping[str, Any], runs: Mapping[str, Run]) -> tuple[str, ...]:
-    """The runs that this one builds on: the step before, or where the choices of h come from."""
+    """The runs that this one builds on: the previous step, or the runs that give the choices of h."""
     corpus = params["corpus"]
     if params["kind"] == "step" and params["number"] > 0:
         return (f"{corpus}-step-{params['number']:02}",)
@@ -137,7 +139,7 @@ def _figures(runs: Mapping[str, Run], models: Mapping[str, Any]) -> dict[str, Fi
             found[f"functionals-{name}"] = ("draw_functionals", followed, FUNCTIONALS)
         if chosen(runs, "surface", functionals=True, replicate=1, **model):
             found[f"hat-tilde-{name}"] = ("draw_hat_tilde", followed, HAT_TILDE)
-    # where rivals have several starts, they are drawn with tempering [figure 8]
+    # rivals with several starts are drawn together with tempering [figure 8]
     met = [run.params["corpus"] for run in runs.values() if run.params.get("starts", 1) > 1]
     both = tuple(one for corpus in met for one in chosen(runs, "surface", "rivals", corpus=corpus))
     found["rivals"] = ("draw_rivals", both, RIVALS)
@@ -150,8 +152,8 @@ def _tables(runs: Mapping[str, Run]) -> dict[str, Table]:
     found = {
         "estimates": (("surface",), "The best h of every corpus, by serial tempering", ESTIMATES),
         "scores": (("score",), "Leave-one-out scores of every choice of h, relative to tempering", SCORES),
-        "times": (("surface", "rivals"), "Seconds of tempering and of its rivals", TIMES),
-        "coverage": (("coverage",), "How often ellipses of 95 % cover the top of a long run", COVERAGE),
+        "times": (("surface", "rivals"), "CPU seconds of tempering and its rivals", TIMES),
+        "coverage": (("coverage",), "How often 95 % ellipses cover the best h of a long run", COVERAGE),
     }
     return {
         name: Table(f"{name}_table", chosen(runs, *kinds), title, caption)

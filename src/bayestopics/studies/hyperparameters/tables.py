@@ -1,4 +1,4 @@
-"""Tables of the study `hyperparameters`, and how its figures and answers read its records."""
+"""Tables of the study `hyperparameters`, and functions with which its figures and claims read its records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MINUTES = {
     "autos-motorcycles": (195.90, 3.78, 0.10),
     "birds-of-prey": (287.97, 59.12, 1.20),
 }
-# George & Doss, table 3: scores over that of tempering, in the order of `CHOICES`
+# George & Doss, table 3: scores divided by tempering's score, in the order of `CHOICES`
 SCORES = {
     "med-christian-baseball": (6.78e-01, 4.83e-01, 3.54e-01, 1.11e00, 8.24e-04),
     "rec": (5.11e-01, 8.19e-01, 5.23e-01, 2.52e-02, 7.21e-05),
@@ -52,19 +52,19 @@ SCORES = {
 
 
 def in_order(records: Iterable[Result]) -> list[Result]:
-    """Surfaces: those on z alone first, then by replicate."""
+    """Surfaces in order: chains on z alone first, then by replicate."""
     return sorted(
         records, key=lambda r: (r.task.params["sampler"] != OURS, r.task.params["sampler"], r.task.params["replicate"])
     )
 
 
 def best_of(record: Result) -> np.ndarray:
-    """(alpha, eta) where M-hat is largest; of several chains, their mean."""
+    """(alpha, eta) where M-hat is largest; for several chains, the mean over them."""
     return np.array([record.metrics["alpha"], record.metrics["eta"]])
 
 
 def ellipse_of(record: Result, *names: str) -> Ellipse | None:
-    """The first of these that the record has: "chains" or "ellipse" for Monte Carlo error, "region" for h itself."""
+    """The first of these that the record has: "chains" or "ellipse" (Monte Carlo error), or "region" (h itself)."""
     table = record.tables["ellipses"].set_index("name")
     for name in names:
         if name in table.index:
@@ -82,7 +82,7 @@ def deviations(ellipse: Ellipse | None) -> np.ndarray:
 
 
 def grid_of(table: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(alphas, etas, values), the values eta by alpha as contours want them."""
+    """(alphas, etas, values); the values are eta x alpha, as contour plots need them."""
     wide = table.pivot_table(index="eta", columns="alpha", values=column)
     return wide.columns.to_numpy(), wide.index.to_numpy(), wide.to_numpy()
 
@@ -92,7 +92,7 @@ def with_functionals(records: Iterable[Result]) -> list[Result]:
 
 
 def pairs(records: Iterable[Result]) -> list[tuple[Result, Result]]:
-    """Two chains with functionals that differ by their seeds only."""
+    """Pairs of chains with functionals that differ only in their seeds."""
     found = combinations(with_functionals(records), 2)
     return [(one, other) for one, other in found if _but_seed(one) == _but_seed(other)]
 
@@ -102,7 +102,7 @@ def _but_seed(record: Result) -> dict[str, Any]:
 
 
 def between_seeds(one: Result, other: Result) -> pd.DataFrame:
-    """hat and tilde: root mean square differences over h between two chains, one row per functional."""
+    """Columns hat and tilde: the root mean square difference over h between two chains; one row per functional."""
     parts = []
     for record in (one, other):
         table = record.tables["functional"].round({"alpha": 9, "eta": 9})
@@ -115,7 +115,7 @@ def between_seeds(one: Result, other: Result) -> pd.DataFrame:
 
 
 def estimates_table(records: list[Result]) -> pd.DataFrame:
-    """One row per tempered chain: `error` is Monte Carlo error, `deviation` that of h itself."""
+    """One row per tempered chain: `error` is the Monte Carlo error, `deviation` the standard deviation of h itself."""
     rows = []
     for record in of_kind(records, "surface"):
         params, metrics = record.task.params, record.metrics
@@ -131,8 +131,8 @@ def estimates_table(records: list[Result]) -> pd.DataFrame:
 
 
 def score_ratios(record: Result) -> pd.DataFrame:
-    """By choice of h: log of S(h) over that of tempering, and its Monte Carlo error. S is the geometric mean over
-    documents of their probability given all others [George & Doss, section 5.2]."""
+    """For each choice of h: log S(h) / S(tempering) and its Monte Carlo error. S is the geometric mean over documents
+    of the probability of a document given all others [George & Doss, section 5.2]."""
     table = record.tables["scores"].set_index("choice")
     rest = table.drop(index=TEMPERING)
     ratios = rest["log_score"] - table.loc[TEMPERING, "log_score"]
@@ -141,7 +141,7 @@ def score_ratios(record: Result) -> pd.DataFrame:
 
 
 def scores_table(records: list[Result]) -> pd.DataFrame:
-    """One row per corpus: S(h) / S(tempering) of each choice, the error of its log, and the paper's ratio."""
+    """One row per corpus: S(h) / S(tempering) for each choice, the error of its log, and the paper's ratio."""
     rows = []
     for record in of_kind(records, "score"):
         corpus, table = record.task.params["corpus"], score_ratios(record)
@@ -158,9 +158,9 @@ def scores_table(records: list[Result]) -> pd.DataFrame:
 
 
 def times_table(records: list[Result]) -> pd.DataFrame:
-    """One row per corpus and T: CPU seconds of each method, medians over the starts; beside them the paper's minutes.
+    """One row per corpus and T: CPU seconds of each method (medians over the starts), beside the paper's minutes.
 
-    Ours of tempering are of everything: placing the grid, tuning, and all chains of the last run.
+    Our seconds of tempering include everything: placing the grid, tuning, and all chains of the last run.
     """
     rows = []
     models = [(r.task.params["corpus"], r.task.params["topics"], r) for r in records]
@@ -182,7 +182,7 @@ def times_table(records: list[Result]) -> pd.DataFrame:
 
 
 def coverage_table(records: list[Result]) -> pd.DataFrame:
-    """One row per corpus and kind of ellipse: how many of them cover the best h, with an exact 95 % interval."""
+    """One row per corpus and kind of ellipse: how many ellipses cover the best h, with an exact 95 % interval."""
     rows = []
     for record in of_kind(records, "coverage"):
         params, metrics = record.task.params, record.metrics

@@ -1,6 +1,7 @@
 """Study `number_of_topics`: the answers to claims T1 to T11 and T13 to T16.
 
-At scales below `paper` a smaller corpus of the same law stands for the paper's simulated one; the answer names it.
+At scales below `paper`, a smaller corpus drawn from the same model replaces the paper's simulated corpus; the answer
+names it.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from bayestopics.studies.number_of_topics.tables import (
 from bayestopics.studies.records import MissingRecords, Records, of_kind, require
 
 PAPER = "Chen & Doss"
-SIMULATED = ("lda-20", "lda-20-short")  # the paper's, and a smaller one in its place
+SIMULATED = ("lda-20", "lda-20-short")  # the paper's corpus, and a smaller one that replaces it
 REAL = ("whales", "birds-of-prey")
-TOO_SHORT = "the chains are shorter than the paper's at this scale"
-HALF = 0.5  # a running mean so near is "at" a number of topics
+TOO_SHORT = "at this scale the chains are shorter than the paper's"
+HALF = 0.5  # a running mean is "at" a number of topics if it is this near
 
 
 # -- reading -----------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def _log_evidence(records: Records, corpus: str, method: str) -> pd.Series:
 
 
 def _named(records: Records, corpus: str, name: str) -> Result:
-    """The record, or that the corpus is missing."""
+    """The record with this name; raises MissingRecords if there is none."""
     if f"{corpus}-{name}" not in records:
         raise MissingRecords([corpus])
     return records[f"{corpus}-{name}"]
@@ -80,7 +81,7 @@ def _has(table: pd.DataFrame, topics: int, corpus: str) -> None:
 
 
 def _arrival(record: Result, topics: float) -> int | None:
-    """The step from which the running mean of T stays within a half of `topics`; None if it is not there at the end."""
+    """The step after which the running mean of T stays within 0.5 of `topics`; None if it ends elsewhere."""
     away = np.flatnonzero(np.abs(running_mean(record.trace) - topics) > HALF)
     if not len(away):
         return 1
@@ -94,7 +95,7 @@ def _doubts(records: list[Result]) -> str:
     sds = [record.metrics["log_estimate_sd"] for record in records]
     rates = [record.metrics["acceptance_rate"] for record in records]
     scatter, accepted = _span("{:,.0f}", sds), _span("{:.2%}", rates)
-    return f"log-estimates at the mode scatter by {scatter} nats; {accepted} accepted"
+    return f"log-estimates at the mode scatter by {scatter} nats; {accepted} of proposals accepted after burn-in"
 
 
 def _span(form: str, values: list[float]) -> str:
@@ -103,11 +104,11 @@ def _span(form: str, values: list[float]) -> str:
 
 
 def _said(step: int | None, steps: int) -> str:
-    return f"after {step:,} steps" if step is not None else f"not in {steps:,} steps"
+    return f"after {step:,} steps" if step is not None else f"not within {steps:,} steps"
 
 
 def _chains(records: Iterable[Result], **columns: list[Any]) -> pd.DataFrame:
-    """Details of an answer: one row per chain."""
+    """The details of an answer: one row per chain."""
     keys = ("corpus", "sampler", "start", "inner", "iterations")
     rows = [{**{key: r.task.params.get(key) for key in keys}, **r.metrics} for r in records]
     return pd.DataFrame(rows).assign(**columns)
@@ -120,10 +121,10 @@ def _chains(records: Iterable[Result], **columns: list[Any]) -> pd.DataFrame:
     "T1",
     paper=PAPER,
     where="fig. 1",
-    statement="synthetic corpus (T=20, V=100, D=2000, n_d=300, alpha=.1, eta=.5), PMMH from T0=30, m=50, 75, 100: "
-    "running mean reaches 20 in under 4000 iterations and stays; larger m is faster, a little",
-    rule="two parts. From T0 = 30 the running mean of every chain comes within 0.5 of 20 in under 4000 steps and "
-    "stays to the end. It comes there no later with a larger m",
+    statement="Simulated corpus (T=20, V=100, D=2000, n_d=300, alpha=.1, eta=.5), PMMH from T0=30 with m=50, 75, 100: "
+    "the running mean of T reaches 20 in under 4000 iterations and stays there; a larger m is a little faster.",
+    rule="Two parts. (1) From T0 = 30 the running mean of every chain comes within 0.5 of 20 in under 4000 steps and "
+    "stays there to the end. (2) With a larger m it gets there no later.",
 )
 def t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     corpus = _simulated(records)
@@ -135,12 +136,12 @@ def t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     there = [a for a in arrivals if a is not None]
     all_there = len(there) == len(chains)
     at = ", ".join("never" if a is None else f"{a:,}" for a in arrivals)
-    ours = f"{corpus}: running mean at 20 from step {at} on, for m = {', '.join(str(m) for m in details['inner'])}"
+    ours = f"{corpus}: running mean stays at 20 from step {at} for m = {', '.join(str(m) for m in details['inner'])}"
     if not all_there and min(len(record.trace) for record in chains) < 4000:
         return Answer(ours, TOO_SHORT, "not comparable", details)
     parts = (all_there and max(there) < 4000, all_there and there == sorted(there, reverse=True))
     coupled = any("before" in record.task.params for record in chains)
-    error = _doubts(chains) + coupled * "; the chains share estimates, and so their luck"
+    error = _doubts(chains) + coupled * "; the chains share estimates and luck"
     return Answer(ours, error, verdict(*parts), details)
 
 
@@ -148,15 +149,15 @@ def t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T2",
     paper=PAPER,
     where="fig. 1 bottom",
-    statement="the same with V=3000, m=50: converges, somewhat slower",
-    rule="two parts. On the corpus with 3000 terms the running mean comes within 0.5 of 20 and stays. It takes longer "
-    "than with 100 terms",
+    statement="The same with V=3000 and m=50: PMMH converges, somewhat more slowly.",
+    rule="Two parts. (1) On the corpus with 3000 terms the running mean comes within 0.5 of 20 and stays there. (2) It "
+    "takes longer than with 100 terms.",
 )
 def t2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     wide = _walks(records, "lda-20-wide", inner=50, start=30)
     narrow = _walks(records, "lda-20", inner=50, start=30)
     arrivals = [_arrival(chains[0], 20) for chains in (wide, narrow)]
-    ours = f"running mean at 20 {_said(arrivals[0], len(wide[0].trace))}, with 100 terms "
+    ours = f"3000 terms: running mean at 20 {_said(arrivals[0], len(wide[0].trace))}; 100 terms: "
     ours += _said(arrivals[1], len(narrow[0].trace))
     slower = None not in arrivals and arrivals[0] > arrivals[1]  # type: ignore[operator]
     return Answer(ours, _doubts(wide), verdict(arrivals[0] is not None, slower))
@@ -166,13 +167,13 @@ def t2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T3",
     paper=PAPER,
     where="sec. 5.2",
-    statement="from T0=200 the trace reaches 30 in 470 iterations",
-    rule="the first step at T = 30 of the chain from T0 = 200 is within a factor of two of 470",
+    statement="From T0=200 the trace of T reaches 30 in 470 iterations.",
+    rule="The chain from T0 = 200 is first at T = 30 after a number of steps within a factor of two of 470.",
 )
 def t3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     chain = _walks(records, "lda-20", start=200)[0]
     step = first_step(chain.trace, 30)
-    ours = f"T = 30 {_said(step, len(chain.trace))}; last T {chain.metrics['last_topics']:.0f}"
+    ours = f"T = 30 {_said(step, len(chain.trace))}; the last T is {chain.metrics['last_topics']:.0f}"
     return Answer(ours, _doubts([chain]), verdict(step is not None and 235 <= step <= 940))
 
 
@@ -180,15 +181,16 @@ def t3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T4",
     paper=PAPER,
     where="sec. 5.2",
-    statement="with the prior as importance distribution the trace falls from 30 to 2 in under 100 iterations",
-    rule="two parts, for the chain from T0 = 30 with the prior of z as importance distribution. It comes to T = 2 in "
-    "under 100 steps. It stays there to the end",
+    statement="With the prior as importance distribution, the trace of T falls from 30 to 2 in under 100 iterations.",
+    rule="Two parts, for the chain from T0 = 30 with the prior of z as importance distribution. (1) It reaches T = 2 "
+    "in under 100 steps. (2) It stays there to the end.",
 )
 def t4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     chain = _walks(records, _simulated(records), sampler="prior", start=30)[0]
     step = first_step(chain.trace, 2)
     stays = step is not None and step < len(chain.trace) and bool((chain.trace["topics"].iloc[step:] == 2).all())
-    ours = f"{chain.task.corpus}: T = 2 {_said(step, len(chain.trace))}; last T {chain.metrics['last_topics']:.0f}"
+    ours = f"{chain.task.corpus}: T = 2 {_said(step, len(chain.trace))}; the last T is "
+    ours += f"{chain.metrics['last_topics']:.0f}"
     return Answer(ours, _doubts([chain]), verdict(step is not None and step < 100, stays))
 
 
@@ -199,9 +201,9 @@ def t4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T5",
     paper=PAPER,
     where="fig. 2",
-    statement="HME-z and HME-psi are nearly equal and rise over T=3..60",
-    rule="two parts. Kendall's rank correlation of T and each harmonic mean is above 0.9. The two differ by less than "
-    "a tenth of their range over T",
+    statement="The harmonic means HME-z and HME-psi are nearly equal, and both rise over T=3..60.",
+    rule="Two parts. (1) Kendall's rank correlation between T and each harmonic mean is above 0.9. (2) The two differ "
+    "by less than a tenth of the range of HME-z over T.",
 )
 def t5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     corpus = _simulated(records, "evidence")
@@ -210,8 +212,8 @@ def t5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     apart, span = float((z - psi).abs().max()), float(np.ptp(z))
     yardstick = _log_evidence(records, corpus, YARDSTICK)
     ours = (
-        f"{corpus}: rank correlations with T {rises[0]:.2f} (z), {rises[1]:.2f} (psi); at most {apart:,.0f} nats "
-        f"apart, range {span:,.0f} nats"
+        f"{corpus}: rank correlation with T: {rises[0]:.2f} (z) and {rises[1]:.2f} (psi); the two differ by at most "
+        f"{apart:,.0f} nats over a range of {span:,.0f} nats"
     )
     details = pd.DataFrame({"harmonic_z": z, "harmonic_psi": psi, "yardstick": yardstick}).reset_index()
     return Answer(ours, "one chain for each T", verdict(min(rises) > 0.9, apart < 0.1 * span), details)
@@ -221,9 +223,9 @@ def t5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T6",
     paper=PAPER,
     where="fig. 2",
-    statement="Chib peaks at T=18; log ratio of 18 to 20 is 16732; T=20 is a local minimum",
-    rule="three parts. Chib's estimate is largest at T = 18. Its log ratio of 18 to 20 is over 1000 nats, so that the "
-    "true T is ruled out. T = 20 is below both of its neighbours",
+    statement="Chib's estimate peaks at T=18; its log ratio of T=18 to T=20 is 16732; T=20 is a local minimum.",
+    rule="Three parts. (1) Chib's estimate is largest at T = 18. (2) Its log ratio of 18 to 20 is above 1000 nats, "
+    "which would rule out the true T. (3) The estimate at T = 20 is below both neighbours.",
 )
 def t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     corpus = _simulated(records, "evidence")
@@ -232,10 +234,10 @@ def t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         raise MissingRecords([f"T = 18..21 on {corpus}"])
     ratio = float(chib[18] - chib[20])
     ours = (
-        f"{corpus}: largest at T = {chib.idxmax()}; log ratio of 18 to 20 {ratio:+,.0f} nats (yardstick "
+        f"{corpus}: largest at T = {chib.idxmax()}; log ratio of 18 to 20 {ratio:+,.0f} nats (yardstick: "
         f"{yardstick[18] - yardstick[20]:+,.0f})"
     )
-    # a chain that keeps to one labelling misses T! of them
+    # a chain that stays in one labelling misses a factor of T!, one for every order of the labels
     labelled = chib + gammaln(chib.index + 1)
     details = pd.DataFrame({"chib": chib, "chib_with_factorial": labelled, "yardstick": yardstick}).reset_index()
     parts = (chib.idxmax() == 18, ratio > 1000, bool(chib[20] < min(chib[19], chib[21])))
@@ -249,9 +251,10 @@ def t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T7",
     paper=PAPER,
     where="table 2",
-    statement="R-1 (whales, alpha=.11, eta=.41): T=5 has 96.35 %; R-2 (birds of prey, .11, .25): T=7 has 97.22 %",
-    rule="two parts, one a corpus. Every PMMH chain, whatever its start, gives the paper's T over half of its mass in "
-    "the second half. The yardstick's evidence is shown beside, and not judged",
+    statement="Posterior of T: T=5 has 96.35 % on R-1 (whales, alpha=.11, eta=.41), and T=7 has 97.22 % on R-2 (birds "
+    "of prey, .11, .25).",
+    rule="Two parts, one per corpus. In its second half, every PMMH chain spends more than half of its steps at the "
+    "paper's T, whatever its start. The yardstick's evidence is shown beside it but not judged.",
     numbers={"topics": [5, 7]},
 )
 def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -273,8 +276,8 @@ def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
                 row = {**keys, "by": name, "start": r.task.params["start"], "topics": int(r.metrics["mode"])}
                 rows.append(row | {"share": r.metrics["probability_of_mode"]})
         modes = ", ".join(f"{r.metrics['mode']:.0f}" for r in walks)
-        said.append(f"{corpus}: modes of PMMH {modes}, of the yardstick {best}, in the paper {topics}")
-    # what a forgotten constant would do: it comes near the paper's numbers
+        said.append(f"{corpus}: mode {modes} (PMMH), {best} (yardstick), {topics} (paper)")
+    # a forgotten constant would give numbers near the paper's
     slipped = constants_table([_evidence(records, corpus, YARDSTICK) for corpus in REAL]).set_index("left out")
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):
         best = int(slipped.loc[SLIP, corpus])
@@ -286,9 +289,9 @@ def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T8",
     paper=PAPER,
     where="fig. 3",
-    statement="running means reach the mode in about 5000 (R-1) and 3000 (R-2) iterations",
-    rule="two parts, one a corpus: in the chain from T0 = 30 the running mean comes within 0.5 of the paper's T, and "
-    "stays, in at most twice the paper's number of steps",
+    statement="The running mean of T reaches the mode in about 5000 (R-1) and 3000 (R-2) iterations.",
+    rule="Two parts, one per corpus. In the chain from T0 = 30 the running mean comes within 0.5 of the paper's T, and "
+    "stays there, in at most twice the paper's number of steps.",
     numbers={"topics": [5, 7], "steps": [5000, 3000]},
 )
 def t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -299,7 +302,7 @@ def t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         short |= arrival is None and len(chain.trace) < steps
         parts.append(arrival is not None and arrival <= 2 * steps)
         mean = chain.metrics["running_mean"]
-        said.append(f"{corpus}: at {topics} {_said(arrival, len(chain.trace))}, running mean at the end {mean:.1f}")
+        said.append(f"{corpus}: at {topics} {_said(arrival, len(chain.trace))}, final running mean {mean:.1f}")
     if short:
         return Answer("; ".join(said), TOO_SHORT, "not comparable")
     return Answer("; ".join(said), "one chain for each corpus", verdict(*parts))
@@ -309,9 +312,9 @@ def t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T9",
     paper=PAPER,
     where="fig. 4",
-    statement="leave-one-out score over T=2..20: T=5 nearly optimal for R-1, T=7 best for R-2",
-    rule="two parts. For whales the log score at T = 5 is within two standard errors of a difference of the best; for "
-    "birds of prey T = 7 has the best score",
+    statement="Leave-one-out score over T=2..20: T=5 is nearly optimal for R-1, and T=7 is best for R-2.",
+    rule="Two parts. (1) For whales, the log score at T = 5 is below the best by less than two standard errors of the "
+    "difference. (2) For birds of prey, T = 7 has the best score.",
     numbers={"topics": [5, 7]},
 )
 def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -325,10 +328,10 @@ def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         loss = float(table["log_score"][best] - table["log_score"][topics])
         error = float(np.hypot(table["standard_error"][best], table["standard_error"][topics]))
         parts.append(loss < 2 * error if corpus == "whales" else best == topics)
-        said.append(f"{corpus}: best T = {best}, the score of T = {topics} is {loss:.1f} +- {error:.1f} below")
+        said.append(f"{corpus}: best T = {best} (the score of T = {topics} is {loss:.1f} +- {error:.1f} lower)")
         scores.append(table.reset_index().assign(corpus=corpus))
-    errors = "Monte Carlo errors, the same documents for every T"
-    errors += low * "; few draws carry the weight of most documents, so scores are likely too low"
+    errors = "Monte Carlo errors; same documents for every T"
+    errors += low * "; for most documents a few draws dominate, so the scores are probably too low"
     return Answer("; ".join(said), errors, verdict(*parts), pd.concat(scores))
 
 
@@ -336,10 +339,11 @@ def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "T10",
     paper=PAPER,
     where="table 3",
-    statement="hours: PMMH n=5000 m=50/75/100: 22.7/33.6/44.5; Chib, HME-z, HME-psi 22.7 each (the text says five "
-    "times PMMH, the table says equal); R-1 1.1, R-2 1.2 (n=10000); PPC 3.3, 10.6",
-    rule="not a claim to be reproduced but a comparison: hours of one core for the paper's work, from the seconds of "
-    "our runs scaled up to its lengths; never a verdict but `not comparable`, for the machines differ",
+    statement="Hours: PMMH (n=5000) with m=50, 75, 100 takes 22.7, 33.6, 44.5; Chib, HME-z and HME-psi take 22.7 each "
+    "(the text says five times PMMH, the table says equal); PMMH (n=10000) takes 1.1 on R-1 and 1.2 on R-2; the "
+    "leave-one-out score (PPC) takes 3.3 and 10.6.",
+    rule="This is a comparison, not a claim to reproduce: hours of one core for the paper's work, from the seconds of "
+    "our runs, scaled up to the paper's lengths. The verdict is always `not comparable`, because the machines differ.",
 )
 def t10(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     table = times_table(list(records.values()))
@@ -347,8 +351,8 @@ def t10(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         raise MissingRecords([*SIMULATED[:1], *REAL])
     ratios = table["hours of the paper"] / table["hours"]
     ours = (
-        f"our programs need {table['hours'].min():.2g} to {table['hours'].max():.2g} hours for {len(table)} pieces of "
-        f"the paper's work, the paper's {ratios.min():.2g} to {ratios.max():.2g} times as many"
+        f"{len(table)} pieces of the paper's work take {table['hours'].min():.2g} to {table['hours'].max():.2g} hours "
+        f"here; the paper needed {ratios.min():.2g} to {ratios.max():.2g} times as long"
     )
     return Answer(ours, "CPU seconds of our runs, scaled to the same work", "not comparable", table)
 
@@ -357,9 +361,9 @@ def t10(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     "T11",
     paper=PAPER,
     where="sec. 4.3",
-    statement="the normalised direct estimator has a large variance",
-    rule="on both real corpora the T of largest probability by (4.11) differs between repeats, or its log-estimates "
-    "scatter by more than 10 nats in the median over T",
+    statement="The normalised direct estimator has a large variance.",
+    rule="On both real corpora, the most probable T by (4.11) differs between repeats, or its log-estimates scatter by "
+    "more than 10 nats in the median over T.",
 )
 def t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     said, parts, rows = [], [], []
@@ -370,7 +374,7 @@ def t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         parts.append(modes.nunique() > 1 or scatter > 10)
         rows += [{"corpus": corpus, "topics": t, "repeats": n} for t, n in modes.value_counts().sort_index().items()]
         said.append(
-            f"{corpus}: best T from {modes.min()} to {modes.max()} in {len(modes)} repeats, scatter {scatter:.0f} nats"
+            f"{corpus}: best T {modes.min()} to {modes.max()} over {len(modes)} repeats, scatter {scatter:.0f} nats"
         )
     return Answer("; ".join(said), "m = 50", verdict(*parts), pd.DataFrame(rows))
 
@@ -382,20 +386,20 @@ def t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     "T13",
     paper=PAPER,
     where="sec. 1",
-    statement="for fixed m the law of T does not converge to the posterior (unbiasedness says that it does: decide by "
-    "enumeration, m=1 included)",
-    rule="reproduced if, for some m, the share of some T along a PMMH chain differs from the exact posterior by more "
-    "than 4.5 standard errors (false alarms: 1e-4 in all); otherwise not reproduced",
+    statement="For a fixed m, the distribution of T does not converge to the posterior. (Because the estimates are "
+    "unbiased, theory says that it does; exact enumeration decides, including m=1.)",
+    rule="Reproduced if, for some m, the share of some T along a PMMH chain differs from the exact posterior by more "
+    "than 4.5 standard errors (overall probability of a false alarm: 1e-4); not reproduced otherwise.",
 )
 def t13(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     require(records, ["enumerable-exact"])
     record = records["enumerable-exact"]
     table: pd.DataFrame = record.tables["law"]
     apart = {m: float((t["share"] - t["exact"]).abs().max()) for m, t in table.groupby("inner")}
-    ours = "largest difference from the exact posterior: " + ", ".join(f"m = {m}: {d:.4f}" for m, d in apart.items())
+    ours = "largest error of a posterior probability: " + ", ".join(f"{d:.4f} (m = {m})" for m, d in apart.items())
     if not np.isfinite(score := record.metrics["largest_score"]):
-        return Answer(ours, "some T were never visited: the chains are too short", "not comparable", table)
-    error = f"the largest is {score:.1f} standard errors, of {len(table)} comparisons"
+        return Answer(ours, "the chains are too short: they never visited some T", "not comparable", table)
+    error = f"the largest of {len(table)} differences is {score:.1f} standard errors"
     return Answer(ours, error, "reproduced" if score > 4.5 else "not reproduced", table)
 
 
@@ -403,12 +407,12 @@ def t13(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     "T14",
     paper=PAPER,
     where="sec. 5.2",
-    statement="with the empirical Bayes h instead of the true one there is no qualitative change; with a more diffuse "
-    "posterior convergence is slower but still good",
-    rule="three parts. On the simulated corpus every PMMH chain at the empirical Bayes h has its mode within one of "
-    "the true T. On the corpus with few documents, whose posterior of T is diffuse by the yardstick (no T has 0.9), "
-    "the running mean of every chain ends within 0.5 of the yardstick's posterior mean. It comes there later than on "
-    "the larger corpus of the same law",
+    statement="The empirical Bayes h in place of the true one makes no qualitative difference; with a more diffuse "
+    "posterior, convergence is slower but still good.",
+    rule="Three parts. (1) On the simulated corpus, the mode of every PMMH chain at the empirical Bayes h differs from "
+    "the true T by at most one. (2) On the corpus with few documents, whose posterior of T is diffuse according to the "
+    "yardstick (no T has more than 0.9), the running mean of every chain ends within 0.5 of the yardstick's posterior "
+    "mean. (3) It gets there later than on the larger corpus of the same model.",
     numbers={"corpus": "lda-6", "few": "lda-6-few"},
 )
 def t14(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -429,8 +433,8 @@ def t14(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     modes = ", ".join(f"{record.metrics['mode']:.0f}" for record in empirical)
     ends = ", ".join(f"{record.metrics['running_mean']:.2f}" for record in diffuse)
     ours = (
-        f"{corpus} at the empirical h: mode {modes} (true T {truth}); {few}: running means {ends}, posterior mean "
-        f"{mean:.2f} by the yardstick"
+        f"{corpus} at the empirical h: mode {modes} (true T is {truth}); {few}: running means {ends} (posterior mean "
+        f"by the yardstick {mean:.2f})"
     )
     details = _chains([*empirical, *diffuse, *concentrated], arrival=[*(None for _ in empirical), *arrivals, *others])
     if masses.max() > 0.9:
@@ -442,11 +446,11 @@ def t14(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     "T15",
     paper=PAPER,
     where="sec. 5.2",
-    statement="small corpora (T=6, D=300): PMMH best, the leave-one-out score reasonable but less accurate, HME and "
-    "Chib very poor",
-    rule="three parts. Every PMMH chain on the small corpus has its mode within one of the true T. The leave-one-out "
-    "score is best within three of it, and no nearer to it than PMMH. Neither Chib nor a harmonic mean is best within "
-    "one of it",
+    statement="Small corpora (T=6, D=300): PMMH is best, the leave-one-out score is reasonable but less accurate, and "
+    "the harmonic means and Chib's estimate are very poor.",
+    rule="Three parts. (1) On the small corpus, the mode of every PMMH chain differs from the true T by at most one. "
+    "(2) The T with the best leave-one-out score differs from the true T by at most three, and by no less than PMMH's "
+    "mode does. (3) The best T by Chib's estimate and by each harmonic mean differs from the true T by more than one.",
 )
 def t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     walks = _walks(records, "lda-6")
@@ -458,7 +462,7 @@ def t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     rivals = [best[name] for name in names]
     score = int(_named(records, "lda-6", "leave-one-out").metrics["best_topics"])
     ours = (
-        f"true T = 6; PMMH modes {modes}; leave-one-out score {score}; Chib {rivals[0]}, harmonic means "
+        f"best T (the truth is 6): PMMH {modes}, leave-one-out score {score}, Chib {rivals[0]}, harmonic means "
         f"{rivals[1]} and {rivals[2]}"
     )
     off = max(abs(mode - 6) for mode in modes)
@@ -471,13 +475,13 @@ def t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     "T16",
     paper=PAPER,
     where="sec. 5.3",
-    statement="L1 distances between topics are smaller for R-1 than for R-2",
-    rule="the mean L1 distance between pairs of topics is smaller for whales (T = 5) than for birds of prey (T = 7), "
-    "by more than two standard errors",
+    statement="The L1 distances between topics are smaller for R-1 than for R-2.",
+    rule="The mean L1 distance between pairs of topics is smaller for whales (T = 5) than for birds of prey (T = 7), "
+    "by more than two standard errors.",
 )
 def t16(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     found = [_named(records, corpus, "distances").metrics for corpus in REAL]
     values, errors = ([metrics[key] for metrics in found] for key in ("distance", "distance_error"))
-    ours = f"whales {values[0]:.3f}, birds of prey {values[1]:.3f}"
-    error = f"Monte Carlo errors {errors[0]:.1g}, {errors[1]:.1g}"
+    ours = f"mean distance {values[0]:.3f} (whales) and {values[1]:.3f} (birds of prey)"
+    error = f"Monte Carlo errors {errors[0]:.1g} and {errors[1]:.1g}"
     return Answer(ours, error, verdict(values[1] - values[0] > 2 * float(np.hypot(errors[0], errors[1]))))

@@ -1,4 +1,4 @@
-"""Study `number_of_topics`, how far topics are apart: L1 distances between the topics of a draw [Chen & Doss 5.3]."""
+"""Study `number_of_topics`, distances: how far apart are the topics? L1 distances within a draw [Chen & Doss 5.3]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """The mean over all pairs of topics, which does not know their labels, of draws of beta along one chain."""
+    """The mean distance over all pairs of topics, for draws of beta along one chain; labels do not matter to it."""
     params, rng = task.params, task.generator()
     module = sampler(params["sampler"])
     state = module.init(corpus, params["topics"], Prior(params["alpha"], params["eta"]), rng)

@@ -1,4 +1,4 @@
-"""Study `number_of_topics`, PMMH at the empirical Bayes h: (alpha, eta) is estimated [Chen & Doss 5.2]."""
+"""Study `number_of_topics`, PMMH at the empirical Bayes h, that is, at estimated (alpha, eta) [Chen & Doss 5.2]."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayestopics.studies.number_of_topics import compute_pmmh
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """h by serial tempering with `topics` topics, then one chain over T as `compute_pmmh`."""
+    """Estimate h by serial tempering with `topics` topics, then run one chain over T as in `compute_pmmh`."""
     params = task.params
     seed = seed_from(task.generator("hyper"))
     found = hyper(

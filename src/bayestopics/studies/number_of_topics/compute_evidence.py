@@ -19,8 +19,8 @@ from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """The tables of `runs.evidence`, and `size`, one row: documents and terms. A harmonic mean is read from the
-    `other` one, if that record is there `before`."""
+    """The tables of `runs.evidence`, and `size`, one row with the numbers of documents and terms. If the record of the
+    other harmonic mean is given in `before`, this one is read from its table `other`."""
     params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
     if before:
         logs, seconds = (by_topics(before[0].tables[name], params["topics"]) for name in ("other", "timing"))
@@ -43,5 +43,5 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
 
 
 def by_topics(table: pd.DataFrame, topics: list[int]) -> list[list[float]]:
-    """From a row a T and repeat: a list a T, of its repeats."""
+    """From one row per T and repeat: for each T the list of its repeats."""
     return table.set_index(["topics", "repeat"]).squeeze(axis=1).unstack().loc[topics].to_numpy().tolist()

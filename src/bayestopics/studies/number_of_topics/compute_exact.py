@@ -1,4 +1,4 @@
-"""Study `number_of_topics`: does PMMH have the right law for a fixed m? Against the exact posterior of T."""
+"""Study `number_of_topics`: does PMMH with a fixed m sample the exact posterior of T?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bayestopics.runs.task import Task
 
 
 def exact_posterior(corpus: Corpus, prior: Prior, topics: list[int]) -> np.ndarray:
-    """Of T, uniform on `topics`, by summing p(w, z | T) over all z."""
+    """The posterior of T, uniform on `topics` a priori, by summing p(w, z | T) over all z."""
     logs = []
     for count in topics:
         all_z = product(range(count), repeat=corpus.token_count)
@@ -31,7 +31,7 @@ def exact_posterior(corpus: Corpus, prior: Prior, topics: list[int]) -> np.ndarr
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """A long PMMH chain for each m, uniform prior on T. All T^N assignments of the corpus are summed."""
+    """One long PMMH chain for each m, with a uniform prior on T. The exact posterior sums all T^N assignments."""
     params = task.params
     prior, topics = Prior(params["alpha"], params["eta"]), list(range(1, params["most"] + 1))
     exact, rows = exact_posterior(corpus, prior, topics), []

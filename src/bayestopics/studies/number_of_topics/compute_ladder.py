@@ -1,7 +1,8 @@
 """Study `number_of_topics`, the yardstick: how long must a ladder be, and do bounds from both sides meet?
 
-Corpora are simulated, so that the z that generated them is an exact draw of the posterior: annealing backward from it
-gives log m(T) from above, annealing forward from below. Each corpus is new, because runs from one z share their start.
+The corpora are simulated, so the z that generated a corpus is an exact draw from the posterior. Annealing backward from
+this z bounds log m(T) from above; annealing forward bounds it from below. Every backward run needs a new corpus,
+because runs from the same z share their start.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ LAW = ("documents", "length", "terms", "topics", "alpha", "eta")
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """`corpus` names the law; the corpora are further draws of it. `estimates`: a row a corpus, path, number of steps,
-    direction and repeat; all at the true T and prior."""
+    """`corpus` names the model, and the corpora are further draws from it. `estimates` has one row per corpus, path,
+    number of steps, direction and repeat, all at the true T and prior."""
     params = task.params
     law = {key: params["law"][key] for key in LAW}
     jobs = [

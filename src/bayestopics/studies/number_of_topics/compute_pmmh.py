@@ -24,11 +24,11 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
 def walk(
     task: Task, corpus: Corpus, checkpoint: Checkpoint, topics: TopicPrior, longer: Result | None = None
 ) -> Result:
-    """The first half of the chain is its burn-in; the trace has all of it, and running means are of all of it. What was
-    proposed stands in a table of its own, which nothing compresses.
+    """The first half of the chain is burn-in, but the trace and the running means cover all of it. The proposals have
+    their own table, because they hardly compress.
 
-    `longer` is a chain from the same start with more inner sweeps. Its estimates begin with those that are wanted here:
-    where it has been, none need be made.
+    `longer` is a chain from the same start with more inner sweeps. Its estimates begin with the sweeps that are needed
+    here, so that wherever it has been no new estimate is made.
     """
     params = task.params
     burn_in = params["iterations"] // 2

@@ -1,4 +1,4 @@
-"""Study `number_of_topics`, leave-one-out score S(T) of one corpus for several T [Chen & Doss, figure 4]."""
+"""Study `number_of_topics`, the leave-one-out score S(T) of one corpus for several T [Chen & Doss, figure 4]."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Study `number_of_topics`, what if a constant were forgotten: PMMH whose estimates lack the factor G(V eta)^T.
+"""Study `number_of_topics`, a forgotten constant: PMMH whose estimates lack the factor G(V eta)^T.
 
-The paper's numbers for the two real corpora are far from where the evidence is. Without this factor of p(w, z | T), one
-G(V eta) a topic, the evidence has its top near them (table `constants`); here is what PMMH does without it. This shows
-what would give such numbers, not what was done: the authors' program is not at hand.
+For the two real corpora, the paper's numbers of topics are far from where the evidence is largest. Without this factor
+of p(w, z | T), one G(V eta) per topic, the evidence would be largest near the paper's numbers (table `constants`). This
+module shows what PMMH does without it. It shows what would give such numbers, not what the authors did: their program
+is not available.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bayestopics.studies.number_of_topics import compute_pmmh
 
 @dataclass(frozen=True)
 class Slipped(TopicPrior):
-    """A uniform prior that takes G(V eta) from every topic: the same as estimates without it."""
+    """A uniform prior divided by G(V eta) for every topic: this equals leaving the factor out of the estimates."""
 
     log_gamma: float = 0.0
 
@@ -30,7 +31,7 @@ class Slipped(TopicPrior):
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence[Result] = ()) -> Result:
-    """As `compute_pmmh`, under this prior."""
+    """The same as `compute_pmmh`, under this prior."""
     params = task.params
     prior = Slipped(params["least"], params["most"], log_gamma=math.lgamma(corpus.term_count * params["eta"]))
     return compute_pmmh.walk(task, corpus, checkpoint, prior, *before)

@@ -1,4 +1,4 @@
-"""Study `number_of_topics`: the factors of p(w, z | T) that depend on T and not on z, which a program may forget."""
+"""Study `number_of_topics`: the factors of p(w, z | T) that depend on T but not on z; a program may forget them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SLIP = "G(V eta)^T"
 
 
 def constants(record: Result, topics: np.ndarray) -> dict[str, np.ndarray]:
-    """Their logs, by T, for the corpus and prior of an evidence record."""
+    """The logs of these factors at each T, for the corpus and prior of an evidence record."""
     params, size = record.task.params, record.tables["size"].iloc[0]
     alpha, eta, documents, terms = params["alpha"], params["eta"], float(size["documents"]), float(size["terms"])
     return {

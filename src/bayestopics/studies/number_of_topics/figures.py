@@ -37,7 +37,7 @@ NAMES = {
     "pseudo-marginal": "pseudo-marginal estimate (4.9)",
     "chib": "Chib",
     "harmonic-z": "harmonic mean, z",
-    "harmonic-psi": "harmonic mean, psi (its error is unknown)",
+    "harmonic-psi": "harmonic mean, psi (error unknown)",
 }
 LOOK = looks((*PATHS, *(method for method in METHODS if method != "annealing")))  # annealing goes along the paths
 
@@ -46,14 +46,14 @@ def _mark(axis: Axes, record: Result, vertical: bool) -> None:
     """The number of topics that the paper gives, or that generated the corpus."""
     if (topics := record.task.params.get("expected_topics")) is not None:
         draw = axis.axvline if vertical else axis.axhline
-        draw(topics, color="#888888", linestyle=":", linewidth=1, label="T of the paper, or the truth")
+        draw(topics, color="#888888", linestyle=":", linewidth=1, label="T in the paper, or the true T")
 
 
 # -- PMMH --------------------------------------------------------------------------------------------
 
 
 def draw_walks(records: list[Result], scale: str) -> Figure:
-    """T along every chain of one corpus, its running mean, and the log-estimates that hold it; a row a largest T."""
+    """Every chain of one corpus: T, its running mean, and the current log-estimate; one row per largest allowed T."""
     ranges = sorted({record.task.params["most"] for record in records})
     figure, axes = plt.subplots(len(ranges), 3, figsize=(14, 0.9 + 3.7 * len(ranges)), squeeze=False)
     for number, record in enumerate(records):
@@ -65,8 +65,8 @@ def draw_walks(records: list[Result], scale: str) -> Figure:
             axis.yaxis.set_major_locator(MaxNLocator(integer=True))
         left.set(title=f"{records[0].task.corpus}: T", xlabel="step", ylabel="number of topics")
         middle.set(title="running mean of T", xlabel="step")
-        right.set(title="the log-estimate that holds the chain", xlabel="step", ylabel="nats")
-        for axis in (left, middle, right):  # most happens early
+        right.set(title="log-estimate at the current state", xlabel="step", ylabel="nats")
+        for axis in (left, middle, right):  # most changes happen early
             axis.set_xscale("log")
             plain_ticks(axis.xaxis)
         right.yaxis.set_major_formatter("{x:,.0f}")
@@ -75,7 +75,7 @@ def draw_walks(records: list[Result], scale: str) -> Figure:
     figure.legend(handles=handles, fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.2 / inches))
     doubts = [text] if (text := disagreement(records)) else []
     if doubted := sum(bool(record.warnings) for record in records):
-        doubts.append(f"{doubted} of {len(records)} chains are not to be trusted: the table of chains has the reasons")
+        doubts.append(f"{doubted} of {len(records)} chains cannot be trusted; the table of chains gives the reasons")
     figure.text(0.01, 0.03 / inches, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, (0.3 + 0.21 * ((len(lines) + 1) // 2)) / inches, 1, 1))
@@ -83,7 +83,7 @@ def draw_walks(records: list[Result], scale: str) -> Figure:
 
 
 def _draw_walk(axes: np.ndarray, record: Result, colour: str) -> None:
-    """One chain; T, its running mean and the log-estimate, an axis each."""
+    """One chain: T, its running mean and the log-estimate, each on its own axis."""
     params, trace = record.task.params, record.trace
     label = f"from {params['start']}, m = {params['inner']}"
     if params["sampler"] == "prior":
@@ -94,12 +94,12 @@ def _draw_walk(axes: np.ndarray, record: Result, colour: str) -> None:
     steps = np.arange(1, len(trace) + 1)
     axes[0].plot(steps, trace["topics"], linewidth=0.9, label=label, color=colour)
     axes[1].plot(steps, running_mean(trace), linewidth=1.3, color=colour)
-    if params["sampler"] != "prior":  # its estimates are far below all others
+    if params["sampler"] != "prior":  # estimates from the prior are far below all others
         axes[2].plot(steps, trace["log_estimate"], linewidth=1.0, color=colour)
 
 
 def disagreement(records: list[Result]) -> str:
-    """That chains which differ by their starts alone have different posteriors of T; nothing if they agree."""
+    """A warning if chains that differ only in their starts have different posteriors of T; empty if they agree."""
     posteriors: dict[tuple[str, ...], list[pd.Series]] = {}
     for record in records:
         alike = tuple(str(record.task.params[key]) for key in ("kind", "sampler", "inner"))
@@ -116,7 +116,7 @@ def disagreement(records: list[Result]) -> str:
 
 
 def draw_evidence(records: list[Result], scale: str) -> Figure:
-    """log m(T) of one corpus by every method: all of them, those that come near the yardstick, and its top."""
+    """log m(T) of one corpus by every method: all methods, those near the yardstick, and the top of the yardstick."""
     found = {method_of(record): evidence_of(record) for record in records}
     figure, axes = plt.subplots(1, 3 if YARDSTICK in found else 1, figsize=(17, 5), squeeze=False)
     _draw_methods(axes[0, 0], found)
@@ -125,8 +125,8 @@ def draw_evidence(records: list[Result], scale: str) -> Figure:
         values = found[YARDSTICK]["log_evidence"]
         best, span = values.max(), float(np.ptp(values))
         less = {method: table - [best, 0.0] for method, table in found.items()}
-        titles = ("the same, near the yardstick, less its largest", "the top of the yardstick")
-        fifth = best - values.nlargest(5).min()  # so many T at least
+        titles = ("near the yardstick, relative to its maximum", "the top of the yardstick")
+        fifth = best - values.nlargest(5).min()  # at least five T are shown
         depths = (1.2 * span + 10, max(0.05 * span, fifth) + 10)
         for axis, title, depth in zip(axes[0, 1:], titles, depths, strict=True):
             _draw_methods(axis, less)
@@ -137,7 +137,7 @@ def draw_evidence(records: list[Result], scale: str) -> Figure:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.yaxis.set_major_formatter("{x:,.0f}")
     top = axes[0, -1]
-    if YARDSTICK in found:  # without the paper's T, which may be far away
+    if YARDSTICK in found:  # the limits ignore the paper's T, which may be far away
         shown = values.index[values > best - depths[1]]
         top.set_xlim(shown.min() - 1, shown.max() + 1)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
@@ -216,7 +216,7 @@ def _draw_answers(axis: Axes, table: pd.DataFrame) -> None:
 
 
 def draw_ladders(records: list[Result], scale: str) -> Figure:
-    """Scatter of single estimates against their seconds, a panel a law, the smallest corpora first."""
+    """Scatter of single estimates against their seconds: one panel per corpus size, the smallest first."""
     records = sorted(records, key=lambda r: r.task.params["law"]["documents"] * r.task.params["law"]["length"])
     figure, axes = plt.subplots(1, len(records), figsize=(1 + 4.4 * len(records), 4.4), squeeze=False)
     for axis, record in zip(axes[0], records, strict=True):
@@ -227,7 +227,7 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
             )
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.task.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
-        axis.set(xlabel="CPU seconds an estimate", ylabel="scatter of log-estimates (nats)")
+        axis.set(xlabel="CPU seconds per estimate", ylabel="scatter of log-estimates (nats)")
         plain_ticks(axis.xaxis)
         plain_ticks(axis.yaxis)
     lines = {line.get_label(): line for axis in axes[0] for line in axis.get_legend_handles_labels()[0]}
@@ -254,7 +254,7 @@ def draw_scores(records: list[Result], scale: str) -> Figure:
         if axis.get_legend_handles_labels()[0]:
             axis.legend(loc="lower right", fontsize=8.5)
     if any(TOO_LOW in warning for record in records for warning in record.warnings):
-        said = "few draws carry the weight of a document: the scores are likely too low, by more than the bars tell"
+        said = "for many documents a few draws dominate: the scores are probably too low, by more than the bars show"
         figure.text(0.01, 0.005, said, color="#AA3333", fontsize=9)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.05, 1, 1))

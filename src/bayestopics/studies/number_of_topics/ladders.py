@@ -1,4 +1,4 @@
-"""Study `number_of_topics`, the yardstick: how far its estimates scatter, and how long it must be."""
+"""Study `number_of_topics`, the yardstick: how much its estimates scatter, and how long its ladder must be."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bayestopics.runs.result import Result
 
 
 def spread(log_estimates: pd.Series) -> float:
-    """Their standard deviation; infinite if one came to nothing."""
+    """The standard deviation of the log-estimates; infinite if one of them is not finite."""
     return float(log_estimates.std()) if np.isfinite(log_estimates).all() else math.inf
 
 
 def scatter(record: Result) -> pd.DataFrame:
-    """A row a path and number of steps: standard deviation of log-estimates of one corpus, seconds, and the gap between
-    the bounds."""
+    """One row per path and number of steps: the standard deviation of the log-estimates of one corpus, the seconds, and
+    the gap between the bounds."""
     table = record.tables["estimates"].merge(record.tables["timing"])
     rows = []
     for (path, steps), part in table.groupby(["path", "steps"], sort=False):
@@ -37,11 +37,11 @@ def scatter(record: Result) -> pd.DataFrame:
 
 
 def one_nat(part: pd.DataFrame) -> tuple[float, float, str]:
-    """Steps and seconds of an estimate that scatters by 1 nat, which is its standard error, and how they are known.
+    """The steps and seconds that an estimate needs to scatter by only 1 nat, its standard error, and how we know them.
 
-    `part` has the scatter of one path, a row per number of steps. Between two lengths that were run it is interpolated,
-    in logs ("measured"). Where the longest still scatters by more, scatter is taken to fall as 1 / sqrt(steps) from
-    there ("extrapolated"); where the shortest scatters by less, that is enough ("at most").
+    `part` has the scatter of one path, one row per number of steps. Between two lengths that were run, the answer is
+    interpolated in logs ("measured"). If the longest run still scatters more, the scatter is assumed to fall as
+    1 / sqrt(steps) from there ("extrapolated"). If the shortest run already scatters less, it is enough ("at most").
     """
     part = part.sort_values("steps")
     sizes, scatters = np.log(part[["steps", "seconds"]]).to_numpy(), np.log(part["scatter"].clip(1e-9)).to_numpy()

@@ -12,19 +12,20 @@ from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
 
 PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances")
 WALKS = ("pmmh", "empirical")
-IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second stands for the first
+IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second replaces the first at small scales
 Named = Iterator[tuple[str, dict[str, Any]]]
 
 WALKS_FIGURE = """
-PMMH chains over the number of topics: T at every step, its running mean, and the log-estimate of log m(T) that holds
-the chain. Theory wants these estimates to scatter by 1 to 2 nats; the legend has the standard deviation of fresh
-estimates at the chain's mode. The dotted line is the number of topics that the paper found, or that generated the
-corpus.
+PMMH chains over the number of topics: T at every step (left), its running mean (middle), and the estimate of log m(T)
+at the chain's current state (right). The legend gives the standard deviation of new estimates at the chain's mode. In
+theory they should scatter by 1 to 2 nats (1 nat is a factor of 2.7 in probability); with much more, a chain rarely
+moves. The dotted line is the number of topics that the paper found or that generated the corpus.
 """
 EVIDENCE_FIGURE = """
-log m(T) by every method, with standard errors (a scatter over a nat is shown as it is, not divided by the root of the
-repeats). Left: all methods. Middle: those near the yardstick. Right: its top, where T is decided. The dotted line is
-the number of topics that the paper found, or that generated the corpus.
+log m(T) by every method: all methods (left), those near the yardstick (middle), and the top of the yardstick, where T
+is decided (right). A difference of 1 nat is a factor of 2.7 in probability. Bars are standard errors; where repeats
+scatter by more than 1 nat, the bar is their full standard deviation, not divided by the root of their number. The
+dotted line is the number of topics that the paper found or that generated the corpus.
 """
 ANSWERS_FIGURE = """
 The number of topics of the same corpora, by every method. Annealed evidence: the T of the largest log m(T), and those
@@ -34,37 +35,40 @@ that its errors do not exclude. Leave-one-out score, Chib's estimate and the har
 tried. On simulated corpora the true number is known; on the others the dotted line is the answer of the paper.
 """
 LADDERS_FIGURE = """
-Annealing on simulated corpora at the true T: the scatter of single log-estimates of one corpus against the CPU
-seconds of one, for ladders of several lengths, along every path. The dashed line is the goal of 1 nat.
+Annealing along every path, at the true T of simulated corpora: how much single log-estimates of the same corpus
+scatter, against the CPU seconds of one estimate. Each mark is a ladder of another length. The dashed line is the goal
+of 1 nat, a factor of 2.7 in probability.
 """
 SCORES_FIGURE = """
-Leave-one-out score: the mean over documents of the log of their probability given all others. Bars are Monte Carlo
-errors.
+The leave-one-out score of T: the mean over documents of the log probability of a document given all others. Higher is
+better. Bars are Monte Carlo standard errors.
 """
 WALKS_TABLE = """
-Every PMMH chain: where it ended, the posterior of T that it gives (as in table 2 of the paper), whether it moved, and
-why it is not to be trusted. The first half is burn-in.
+Every PMMH chain: where it ended, its posterior of T (as in table 2 of the paper), how often it moved, and any reason
+not to trust it. The first half of each chain is burn-in.
 """
 EVIDENCE_TABLE = """
-Every method beside the yardstick on the same corpus: the T that it likes best, Kendall's rank correlation over T, the
-median difference of log m(T), the scatter of single estimates and the seconds of one.
+Every method beside the yardstick on the same corpus: its best T, Kendall's rank correlation with the yardstick over T,
+the median difference of log m(T) from the yardstick, the scatter of single estimates, and the seconds per estimate.
 """
 LADDERS_TABLE = """
-Annealing on simulated corpora at the true T. `scatter`: standard deviation of the log-estimates of one corpus. `gap`:
-the mean difference of the estimate from above, backward from the z that generated the corpus, and the one from below.
+Annealing on simulated corpora at the true T. `scatter` is the standard deviation of the log-estimates of one corpus.
+`gap` is the mean distance between two bounds: the estimate from above, annealed backward from the z that generated the
+corpus, minus the estimate from below.
 """
 LENGTHS_TABLE = """
-Steps and seconds of an estimate that scatters by 1 nat, which is then its standard error, at the true T of simulated
-corpora: between two lengths that were run (measured), longer than the longest if scatter falls as 1 / sqrt(steps)
-(extrapolated), or no more than the shortest (at most).
+How many steps and seconds an estimate needs to scatter by only 1 nat (a factor of 2.7 in probability), at the true T of
+simulated corpora; this scatter is the standard error of one estimate. `how` says how the number is known: "measured",
+between two lengths that were run; "extrapolated", beyond the longest run, if the scatter falls as 1 / sqrt(steps); "at
+most", when the shortest run already scatters less.
 """
 CONSTANTS_TABLE = """
-The T with the largest log m(T) by the yardstick, and the one that would have the largest if some of the constants of
-p(w, z | T), which depend on T and not on z, were left out. Is there a slip that gives the paper's numbers?
+Could a forgotten constant explain the paper's numbers? The best T by the yardstick, and the T that would be best if
+some constants of p(w, z | T) were left out. These constants depend on T but not on z.
 """
 TIMES_TABLE = """
-Hours of one core for the paper's work, in its table 3 and here: the seconds of our runs, scaled to the same lengths,
-T, documents and tokens. The machines differ.
+Hours of one core for the same work in table 3 of the paper and here. Our hours come from the seconds of our runs,
+scaled to the paper's lengths, T, documents and tokens. The machines differ.
 """
 
 
@@ -100,13 +104,13 @@ def _run(params: Mapping[str, Any]) -> Run:
     if params["kind"] in ("evidence", "ladder"):
         estimators = params["steps"] if params["kind"] == "ladder" else [params.get("path", params["method"])]
         modules += [ESTIMATORS[name].module for name in estimators]
-    # the yardstick takes longest: its repeats run side by side
+    # the yardstick takes longest, so its repeats run side by side
     threads = params["repeats"] if "path" in params and ESTIMATORS[params["path"]].walks else 1
     return Run(params, modules=tuple(modules), threads=threads)
 
 
 def _walks(entries: list[dict[str, Any]]) -> Named:
-    """Chains from one start that differ by m share estimates: that of the largest m makes them."""
+    """Chains from the same start with different m share estimates, which the chain with the largest m makes."""
     for entry in entries:
         rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
         *smaller, largest = inners = sorted(set(entry["inner"]))
@@ -125,7 +129,7 @@ def _evidence(entries: list[dict[str, Any]]) -> Named:
 
 
 def _before(params: Mapping[str, Any], runs: Mapping[str, Run]) -> tuple[str, ...]:
-    """The run that this one builds on: estimates with more inner sweeps, or the other harmonic mean."""
+    """The run that this one builds on: a chain with more inner sweeps, or the other harmonic mean."""
     keys = ("kind", "corpus", "sampler", "start", "least", "most", "topics", "sweeps", "repeats")
     alike = {key: params[key] for key in keys if key in params}
     return tuple(
@@ -156,7 +160,7 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
         )
         for name in corpora("evidence")
     }
-    label = "error a second of the paths of annealing"
+    label = "paths of annealing: error against seconds"
     return {
         **walks,
         **evidence,
@@ -194,12 +198,12 @@ def _tables(runs: Mapping[str, Run], timed: bool) -> dict[str, Table]:
     found = {
         "walks": (chosen(runs, *WALKS), "PMMH chains over the number of topics", WALKS_TABLE),
         "answers": (chosen(runs, "pmmh", "evidence", "score"), "The number of topics by every method", ANSWERS_FIGURE),
-        "evidence": (evidence, "Methods for the evidence, beside the yardstick", EVIDENCE_TABLE),
+        "evidence": (evidence, "Methods for the evidence, compared with the yardstick", EVIDENCE_TABLE),
         "ladders": (ladders, "Annealing on simulated corpora, from below and from above", LADDERS_TABLE),
         "lengths": (ladders, "How long a ladder must be for a standard error of 1 nat", LENGTHS_TABLE),
         "constants": (evidence, "The best T if constants of the density were left out", CONSTANTS_TABLE),
     }
     if timed:
         work = chosen(runs, "pmmh", "evidence", "score")
-        found["times"] = (work, "Hours of one core, ours and the paper's", TIMES_TABLE)
+        found["times"] = (work, "Hours of one core, here and in the paper", TIMES_TABLE)
     return {name: Table(f"{name}_table", *rest) for name, rest in found.items()}

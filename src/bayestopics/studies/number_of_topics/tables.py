@@ -1,4 +1,4 @@
-"""Tables of the study `number_of_topics`, and how its figures and claims read its records."""
+"""Tables of the study `number_of_topics`, and functions with which its figures and claims read its records."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def method_of(record: Result) -> str:
 
 
 def evidence_of(record: Result) -> pd.DataFrame:
-    """log_evidence and standard_error by T."""
+    """The columns log_evidence and standard_error, indexed by T."""
     return record.tables["evidence"].set_index("topics").sort_index()
 
 
 def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
-    """The normalised direct estimator [Chen & Doss 4.11], uniform prior: one row per repeat, one column per T."""
+    """The normalised direct estimator [Chen & Doss 4.11], with a uniform prior: a table of repeats x T."""
     logs = estimates.pivot(index="repeat", columns="topics", values="log_estimate")
     weights = np.exp(logs.sub(logs.max(axis=1), axis=0))
     return weights.div(weights.sum(axis=1), axis=0)
 
 
 def running_mean(trace: pd.DataFrame) -> np.ndarray:
-    """Of T, over all steps so far."""
+    """The mean of T over all steps so far."""
     return trace["topics"].expanding().mean().to_numpy()
 
 
 def first_step(trace: pd.DataFrame, topics: int) -> int | None:
-    """The first step at which T is at `topics`; None if it never is."""
+    """The first step at which T equals `topics`; None if it never does."""
     there = trace["topics"].to_numpy() == topics
     return int(np.argmax(there)) + 1 if there.any() else None
 
@@ -54,7 +54,7 @@ def first_step(trace: pd.DataFrame, topics: int) -> int | None:
 
 
 def walks_table(records: list[Result]) -> pd.DataFrame:
-    """One row per chain; `posterior` has the likeliest T and their probabilities, as the paper's table 2."""
+    """One row per chain; `posterior` has the likeliest T and their probabilities, like table 2 of the paper."""
     rows = []
     for record in records:
         params, metrics = record.task.params, record.metrics
@@ -69,7 +69,7 @@ def walks_table(records: list[Result]) -> pd.DataFrame:
 
 
 def evidence_table(records: list[Result]) -> pd.DataFrame:
-    """One row per corpus and method: its best T, and how it orders T and how far off it is beside the yardstick."""
+    """One row per corpus and method: its best T, and how its order of T and its values compare with the yardstick."""
     yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
     rows = []
     for record in records:
@@ -132,7 +132,7 @@ def _answer_of(record: Result) -> tuple[str, dict[str, Any]]:
 
 
 def constants_table(records: list[Result]) -> pd.DataFrame:
-    """One row per set of constants that is left out: the best T of each corpus by the yardstick."""
+    """One row per set of constants left out: the T of each corpus that the yardstick would then prefer."""
     columns: dict[str, dict[str, int]] = {}
     expected: dict[str, Any] = {"left out": "(the paper, or the truth)"}
     for record in records:
@@ -154,7 +154,7 @@ def ladders_table(records: list[Result]) -> pd.DataFrame:
 
 
 def lengths_table(records: list[Result]) -> pd.DataFrame:
-    """One row per law and path: steps and seconds of an estimate that scatters by 1 nat."""
+    """One row per corpus size and path: the steps and seconds that an estimate needs to scatter by only 1 nat."""
     rows = []
     for (law, path), part in ladders_table(records).groupby(["law", "path"], sort=False) if records else ():
         steps, seconds, how = one_nat(part)
@@ -164,5 +164,5 @@ def lengths_table(records: list[Result]) -> pd.DataFrame:
 
 
 def times_table(records: list[Result]) -> pd.DataFrame:
-    """One row per piece of the paper's work: hours of one core, ours and the paper's."""
+    """One row per piece of the paper's work: hours of one core, here and in the paper."""
     return hours(records)

@@ -1,6 +1,6 @@
-"""Study `number_of_topics`, hours of one core: the paper's work [Chen & Doss, table 3], by its program and by ours.
+"""Study `number_of_topics`, hours of one core for the paper's work [Chen & Doss, table 3], in the paper and here.
 
-Ours are CPU seconds of our runs, scaled up to the paper's lengths, numbers of T, documents and tokens.
+Our hours are the CPU seconds of our runs, scaled up to the paper's lengths, numbers of T, documents and tokens.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ PMMH = (  # corpus, m, steps, the paper's hours
     ("whales", 50, 10_000, 1.1),
     ("birds-of-prey", 50, 10_000, 1.2),
 )
-# sweeps a T, how many of ours count for one that is kept (of harmonic means the burn-in does; a pilot is extra), hours
+# method, sweeps per T, our sweeps per kept sweep (the burn-in counts for harmonic means; a pilot is extra), hours
 RIVALS = (("chib", 1_000, 1.0, 22.7), ("harmonic-z", 3_500, 1.5, 22.7), ("harmonic-psi", 3_500, 1.5, 22.7))
 RIVAL_TOPICS = np.arange(3, 61)
 SCORES = (("whales", 153, 3.3), ("birds-of-prey", 304, 10.6))  # documents, hours; T = 2..20, 100 sweeps each
 SCORE_TOPICS = np.arange(2, 21)
 SCORE_SWEEPS = 100
-STANDS_FOR = {"lda-20-short": ("lda-20", 10.0)}  # the paper's corpus has so many times the tokens
+STANDS_FOR = {"lda-20-short": ("lda-20", 10.0)}  # how many times more tokens the paper's corpus has
 
 
 def hours(records: Iterable[Result]) -> pd.DataFrame:
-    """One row per piece of work of the paper that one of our records tells of."""
+    """One row per piece of the paper's work for which there is a record here."""
     rows: list[dict[str, Any]] = []
     for record in records:
         kind = record.task.params["kind"]
@@ -46,11 +46,11 @@ def _pmmh(record: Result) -> Iterator[dict[str, Any]]:
     params, (corpus, factor) = record.task.params, _paper_corpus(record)
     if params["sampler"] != "single-site" or params["start"] != 30:
         return
-    if "before" in params:  # its seconds are of a part of the work
+    if "before" in params:  # its seconds cover only a part of the work
         return
     for name, inner, steps, theirs in PMMH:
         if name == corpus and inner in (params["inner"], *params.get("shorter", ())):
-            # the work goes with m, at equal T
+            # at equal T the work is proportional to m
             share = inner / params["inner"] / params["iterations"]
             seconds = record.volatile["cpu_seconds"] * share * steps * factor
             yield _row("PMMH", corpus, record, f"m = {inner}, {steps:,} steps", seconds, theirs)

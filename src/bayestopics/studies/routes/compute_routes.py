@@ -1,7 +1,7 @@
-"""Study `routes`: the number of topics of one corpus by every route that the project has, side by side.
+"""Study `routes`: the number of topics of one corpus by every route in this project, side by side.
 
-They do not estimate the same thing: `ESTIMATES` says what each does. The LDA routes share alpha and eta, the HDP routes
-gamma, a and the same eta.
+The routes do not estimate the same thing; `ESTIMATES` says what each of them estimates. The LDA routes share alpha and
+eta; the HDP routes share gamma, a and the same eta.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from bayestopics.runs.task import Task
 
 ESTIMATES = {
     "annealed evidence": "posterior of T: LDA with this alpha, eta",
-    "PMMH": "the same posterior, by noisy chains",
+    "PMMH": "the same posterior, by chains with noisy estimates",
     "leave-one-out score": "the T that best predicts a left-out document",
     "HDP Gibbs": "posterior of K, topics in use: HDP with this gamma, a, eta",
     "HDP split-merge": "the same posterior, by chains with larger moves",
-    "truncation-free": "topics in use at a variational optimum, one a seed",
+    "truncation-free": "topics in use at a variational optimum, one per seed",
 }
 EVIDENCE, PMMH, SCORE, GIBBS, SPLIT_MERGE, FREE = ESTIMATES
-LIKELY = 3.0  # nats: T's with a twentieth of the best one's posterior probability, or more
-MOVES = 10  # of split-merge after a sweep: with 20 topics they cost about as much as it
+LIKELY = 3.0  # nats: includes every T with at least a twentieth of the best T's posterior probability
+MOVES = 10  # split-merge moves after a sweep: with 20 topics they cost about as much as the sweep
 Part = tuple[str, Callable[[Task, Corpus, Any], "Found"]]
 
 
 @dataclass
 class Found:
-    """What a part of a route gives. `rows`: T or K, its weight, and where it has one its error and its chain."""
+    """The result of one part of a route. `rows` has T or K, its weight and, where they exist, its error and chain."""
 
     rows: list[dict[str, float]]
     warnings: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Found:
 
 @dataclass
 class PartCheckpoint:
-    """The checkpoint of one part, inside that of the run: what the parts before it gave is saved with it."""
+    """The checkpoint of one part within the checkpoint of the run, which also saves the results of earlier parts."""
 
     whole: Checkpoint
     done: dict[str, Found]
@@ -68,7 +68,7 @@ class PartCheckpoint:
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """Tables: `answers`, a row a route; `details`, what these come from."""
+    """Tables: `answers`, one row per route; `details`, the numbers behind the answers."""
     before: tuple[dict[str, Found], Any] = checkpoint.load() or ({}, None)
     done, saved = before
     for name, job in parts(task):
@@ -91,7 +91,7 @@ def _route(part: str) -> str:
 
 
 def true_topics(task: Task, corpus: Corpus) -> float:
-    """That generated the corpus; nan for a real one."""
+    """The number of topics that generated the corpus; nan for a real corpus."""
     registry = Registry()
     if not registry[task.params["corpus"]].generator:
         return float("nan")
@@ -102,7 +102,7 @@ def true_topics(task: Task, corpus: Corpus) -> float:
 
 
 def parts(task: Task) -> Iterable[Part]:
-    """Their names are the route's, with a number where it has several chains."""
+    """The parts of all routes. A part has the name of its route, with a number if the route has several chains."""
     yield EVIDENCE, by_evidence
     yield PMMH, by_pmmh
     yield SCORE, by_score
@@ -143,7 +143,7 @@ def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
 
 
 def by_score(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
-    """`weight` is the mean over documents of log L(d) less that of the best T, `error` that of the mean difference."""
+    """`weight` is the mean over documents of log L(d), minus that of the best T; `error` is that of this difference."""
     work = {"sampler": "single-site", **task.params["score"]}
     prior = Prior(task.params["alpha"], task.params["eta"])
     made = scores_by_topics(
@@ -184,7 +184,7 @@ def _hdp(method: str, number: int) -> Callable[[Task, Corpus, Any], Found]:
 
 
 def _shares(topics: np.ndarray, chain: int, large: np.ndarray | None = None) -> list[dict[str, float]]:
-    """How often each number comes, or each with each number of large topics."""
+    """How often each number occurs, or each pair of a number and a number of large topics."""
     columns = {"topics": topics} | ({} if large is None else {"large_topics": large})
     weights = pd.DataFrame(columns).value_counts(normalize=True, sort=False).rename("weight")
     return weights.reset_index().assign(chain=chain).to_dict("records")
@@ -194,16 +194,16 @@ def _shares(topics: np.ndarray, chain: int, large: np.ndarray | None = None) -> 
 
 
 def answers_of(details: pd.DataFrame) -> pd.DataFrame:
-    """A row a route: `topics`, with `low` and `high`.
+    """One row per route: `topics`, with the interval from `low` to `high`.
 
-    - evidence: the T of the largest log m(T); those whose log m(T) is within LIKELY of it, or may be: within two
+    - evidence: the T with the largest log m(T), and every T whose log m(T) is within LIKELY of it, or may be within two
       standard errors of each;
-    - score: the T of the largest score; those whose difference from it is within two standard errors;
-    - PMMH and the HDP samplers: median and central 95 % of all chains together; `apart` if no number lies within the
-      central 95 % of each chain: then they do not agree;
+    - score: the T with the largest score, and every T whose score differs from it by at most two standard errors;
+    - PMMH and the HDP samplers: median and central 95 % of all chains together; `apart` means that the chains disagree,
+      because no number lies within the central 95 % of every chain;
     - truncation-free: median and range over the seeds.
-    `at_the_edge`: the best T is an end of the range that was tried. `large_topics` are those that hold a hundredth of
-    the tokens or more, in the median.
+    `at_the_edge` means that the best T is at an end of the range that was tried. `large_topics` is the median number of
+    topics that hold at least a hundredth of the tokens.
     """
     rows = []
     for route, table in details.groupby("route", sort=False):

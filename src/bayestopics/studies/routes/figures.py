@@ -14,13 +14,13 @@ from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.runs.result import Result
 from bayestopics.studies.routes.compute_routes import ESTIMATES, EVIDENCE, GIBBS
 
-OF_LDA = 3  # the first routes; the others are of the HDP
+OF_LDA = 3  # the first three routes are for LDA, the others for the HDP
 COLOUR = dict(zip(ESTIMATES, (COLOURS[0],) * OF_LDA + (COLOURS[1],) * (len(ESTIMATES) - OF_LDA), strict=True))
 PLACE = {route: len(ESTIMATES) - number for number, route in enumerate(ESTIMATES)}  # the first on top
 
 
 def draw_routes(records: list[Result], scale: str) -> Figure:
-    """One panel per corpus, one line per route: its number and interval; hollow, the large topics."""
+    """One panel per corpus, one line per route: its number and interval; hollow marks count the large topics."""
     figure, axes = plt.subplots(
         1, len(records), figsize=(5.2 + 2.9 * len(records), 5.4), squeeze=False, sharey=True, layout="constrained"
     )
@@ -43,7 +43,7 @@ def draw_routes(records: list[Result], scale: str) -> Figure:
 
 
 def _folded(text: str, width: int = 36) -> str:
-    """In two lines, if it is long."""
+    """The name on two lines if it is long."""
     middle = text.rfind(" ", 0, width) if len(text) > width else len(text)
     return text[:middle] + ("\n" + text[middle + 1 :] if middle < len(text) else "")
 
@@ -51,15 +51,15 @@ def _folded(text: str, width: int = 36) -> str:
 def _legend(records: list[Result]) -> list[Line2D]:
     grey, hollow = "#555555", {"marker": "o", "markerfacecolor": "white", "linewidth": 0}
     lines: dict[str, dict[str, Any]] = {
-        "of LDA, with its interval": {"color": COLOUR[EVIDENCE], "marker": "o", "linewidth": 2.2},
-        "of the HDP, with its interval": {"color": COLOUR[GIBBS], "marker": "o", "linewidth": 2.2},
-        "chains from different starts do not agree": {"color": grey, "linestyle": "--", "linewidth": 2.2},
-        "topics with 1 % of the tokens or more": {"color": COLOUR[GIBBS], **hollow},
-        "at an end of the range that was tried": {"color": grey, "marker": "D", "linewidth": 0},
-        "topics that generated the corpus": {"color": "#888888", "linestyle": ":"},
+        "LDA: number and interval": {"color": COLOUR[EVIDENCE], "marker": "o", "linewidth": 2.2},
+        "HDP: number and interval": {"color": COLOUR[GIBBS], "marker": "o", "linewidth": 2.2},
+        "chains from different starts disagree": {"color": grey, "linestyle": "--", "linewidth": 2.2},
+        "topics with at least 1 % of the tokens": {"color": COLOUR[GIBBS], **hollow},
+        "best T is at an end of the range tried": {"color": grey, "marker": "D", "linewidth": 0},
+        "true number of topics": {"color": "#888888", "linestyle": ":"},
     }
     if not any(np.isfinite(record.metrics["true_topics"]) for record in records):
-        del lines["topics that generated the corpus"]
+        del lines["true number of topics"]
     return [Line2D([], [], label=label, **look) for label, look in lines.items()]
 
 

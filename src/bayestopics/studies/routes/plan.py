@@ -1,18 +1,18 @@
-"""Study `routes`: one run is every route on one corpus."""
+"""Study `routes`: one run takes every route on one corpus."""
 
 from __future__ import annotations
 
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, without
 
 CAPTION = """
-The number of topics of the same corpora by every route. They do not estimate the same thing, and need not agree.
-Annealed evidence: the T of the largest log m(T) of those tried, and those whose posterior probability is, or within
-two standard errors may be, a twentieth of its own. PMMH: median and central 95 % of the second halves of all chains;
-dashed where chains from different starts do not agree. Leave-one-out score: the best T, and those that predict worse
-by less than two standard errors. HDP: median and central 95 % of K, the topics in use, over chains from different
-starts (dashed likewise); hollow, the topics with 1 % of the tokens or more, in the median: the HDP opens many small
-ones. Truncation-free: median and range over seeds. A diamond is at an end of the range that was tried. Dotted: the
-topics that generated a simulated corpus.
+The number of topics of the same corpora by every route. The routes do not estimate the same thing and need not agree.
+Annealed evidence: the T with the largest log m(T), and every T whose posterior probability is at least a twentieth of
+the largest, or may be within two standard errors. PMMH: median and central 95 % of the second halves of all chains.
+Leave-one-out score: the best T, and every T whose score is lower by less than two standard errors. HDP: median and
+central 95 % of K, the number of topics in use, over chains from different starts; the HDP opens many small topics, so
+hollow marks show the median number of topics with at least 1 % of the tokens. Truncation-free: median and range over
+seeds. Lines are dashed where chains from different starts disagree. A diamond means that the best T is at an end of the
+range that was tried. The dotted line is the number of topics that generated a simulated corpus.
 """
 
 

@@ -14,9 +14,9 @@ def routes_table(records: list[Result]) -> pd.DataFrame:
         for row in record.tables["answers"].to_dict("records"):
             remark = []
             if row["at_the_edge"]:
-                remark.append("best at an end of the range that was tried")
+                remark.append("the best T is at an end of the range that was tried")
             if row["apart"]:
-                remark.append("chains from different starts do not agree")
+                remark.append("chains from different starts disagree")
             numbers = {key: row[key] for key in ("topics", "low", "high", "large_topics")}
             keys = {"corpus": record.task.params["corpus"], "true_topics": record.metrics["true_topics"]}
             rows.append(

@@ -1,4 +1,4 @@
-"""Study `split_merge`: its samplers, all with the same Gibbs sweep."""
+"""Study `split_merge`: its samplers, which all use the same Gibbs sweep."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SAMPLERS: dict[str, dict[str, Any]] = {
     "exact-words": {"moves": 1, "variant": "exact", "choice": "words"},
     "paper": {"moves": 1, "variant": "paper", "choice": "uniform"},
 }
-WARMING = 10  # moves, so that splits and merges are both among them
+WARMING = 10  # moves: enough to make both a split and a merge
 
 
 def advance(state: HdpState, sampler: str, rng: np.random.Generator) -> HdpState:
-    """One sweep and its moves; the arrays of `state` are changed in place."""
+    """One sweep and the moves after it; the arrays of `state` are changed in place."""
     moves = dict(SAMPLERS[sampler])
     state = sweep(state, rng)
     for _ in range(moves.pop("moves")):
@@ -30,7 +30,7 @@ def advance(state: HdpState, sampler: str, rng: np.random.Generator) -> HdpState
 
 
 def compile_sampler(state: HdpState, sampler: str) -> None:
-    """Compile everything, so that the first sweep is not charged for it; `state` stays as it is."""
+    """Compile everything, so that the first sweep does not include compilation; `state` does not change."""
     state, rng = state.copy(), np.random.default_rng(0)
     for _ in range(WARMING):
         state = advance(state, sampler, rng)

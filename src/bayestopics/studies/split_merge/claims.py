@@ -1,10 +1,10 @@
 """Study `split_merge`: the answers to claims S1 to S5.
 
-The paper does not give gamma, the concentration a, nor how many words a group has; and "the extracted four groups" may
-be all, or four of many. So a claim is asked in every setting of ours, of the exact moves and of the paper's rule of
-acceptance alike: it is reproduced if it holds in all of them, and partly if in some. Two settings were taken with K of
-others in view, both in favour of S1: gamma = 3, because 1 and 10 gave fewer and more than ten topics, and longer groups
-with a = 10. So was the corpus of a hundred groups, where K is near ten.
+The paper does not give gamma, the concentration a, or the number of words in a group, and "the extracted four groups"
+may be all groups or four of many. So every claim is tested in all of our settings, both with the exact moves and with
+the paper's rule of acceptance. It is reproduced if it holds in all of them, and partly reproduced if it holds in some.
+We chose some settings after we had seen K in others, each time in favour of S1: gamma = 3, because 1 gave fewer than
+ten topics and 10 gave more; longer groups with a = 10; and the corpus of a hundred groups, where K is nearer to ten.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FEWEST_SEEDS = 3  # for a standard error over them
 
 
 def _synthetic(records: Records) -> list[Result]:
-    """On the paper's corpus, of any length."""
+    """The records on the paper's simulated corpus, with groups of any length."""
     found = in_order(records.values(), "synthetic")
     found = [record for record in found if record.task.params["corpus"].startswith(SYNTHETIC)]
     if not found:
@@ -50,7 +50,7 @@ def _synthetic(records: Records) -> list[Result]:
 
 
 def _where(record: Result, sampler: str) -> dict[str, Any]:
-    """Details of an answer: which case a row is of."""
+    """The first columns of the details: the case that a row belongs to."""
     keys = ("corpus", *SETTING, "sweeps", "seeds")
     return {**{key: record.task.params[key] for key in keys}, "sampler": LABELS[sampler]}
 
@@ -58,12 +58,12 @@ def _where(record: Result, sampler: str) -> dict[str, Any]:
 def _too_short(found: list[Result], sweeps: int) -> str:
     fewest, seeds = (min(record.task.params[key] for record in found) for key in ("sweeps", "seeds"))
     if fewest < sweeps:
-        return f"chains of {fewest} sweeps, below {sweeps}"
-    return f"{seeds} seeds, below {FEWEST_SEEDS}" if seeds < FEWEST_SEEDS else ""
+        return f"the chains have {fewest} sweeps, fewer than {sweeps}"
+    return f"there are {seeds} seeds, fewer than {FEWEST_SEEDS}" if seeds < FEWEST_SEEDS else ""
 
 
 def _judged(case: str, holds: list[bool], error: str, short: str, rows: list[dict[str, Any]]) -> Answer:
-    """The answer; not comparable if the chains were too short or too few to know."""
+    """The answer; its verdict is "not comparable" if the chains were too short or too few to decide."""
     ours = f"{case} in {sum(holds)} of {len(holds)} cases"
     if short:
         return Answer(ours, short, "not comparable", pd.DataFrame(rows))
@@ -74,12 +74,13 @@ def _judged(case: str, holds: list[bool], error: str, short: str, rows: list[dic
     "S1",
     paper=PAPER,
     where="fig. 3",
-    statement="synthetic 10 topics x 10 words, four groups: plain Gibbs has not found all topics after 1000 "
-    "iterations, split-merge has within 25",
-    rule="in each setting a sampler has found all topics at the median over seeds of the first sweep with K >= 10, if "
-    "10 is the most frequent K in the second half of its chains; else never. A case is a setting with the exact moves "
-    "or the paper's rule: plain Gibbs has not found all within 1000 sweeps, and split-merge has within 25. Reproduced "
-    "if all cases hold, partly if some. Not comparable with shorter chains or fewer than 3 seeds",
+    statement="Simulated corpus of 10 topics x 10 words in four groups: plain Gibbs has not found all topics after "
+    "1000 iterations; split-merge has found them within 25.",
+    rule="A sampler counts as having found all topics at the first sweep with K >= 10 (median over seeds), but only if "
+    "10 is the most frequent K in the second half of its chains. There is one case per setting, for the exact moves "
+    "and for the paper's rule. A case holds if plain Gibbs has not found all topics within 1000 sweeps and split-merge "
+    "has within 25. Reproduced if all cases hold, partly if some do. Not comparable with shorter chains or fewer than "
+    "3 seeds.",
     numbers={"gibbs": 1000, "split_merge": 25},
 )
 def s1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -94,7 +95,7 @@ def s1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         late = sweep_of[GIBBS] > numbers["gibbs"]
         holds += [late and sweep_of[sampler] <= numbers["split_merge"] for sampler in MOVES]
     case = "split-merge finds all topics within 25 sweeps, and Gibbs not within 1000,"
-    error = "most frequent K of the second halves; medians over seeds"
+    error = "most frequent K in the second halves of the chains; medians over seeds"
     return _judged(case, holds, error, _too_short(found, numbers["gibbs"]), rows)
 
 
@@ -102,11 +103,11 @@ def s1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "S2",
     paper=PAPER,
     where="fig. 3a",
-    statement="acceptance of split-merge falls once the topics are found",
-    rule="a case is a setting with the exact moves or the paper's rule, in which at least 3 chains come to K >= 10 "
-    "before their end. Over those, the share of moves that are accepted is lower after the first such sweep than "
-    "until it, by more than two standard errors of the mean difference. Reproduced if all cases hold, partly if some. "
-    "Not comparable without a case",
+    statement="The acceptance rate of split-merge falls once the topics are found.",
+    rule="There is one case per setting, for the exact moves and for the paper's rule, if at least 3 chains reach "
+    "K >= 10 before their end. A case holds if, over these chains, the share of accepted moves is lower after the "
+    "first such sweep than up to it, by more than two standard errors of the mean difference. Reproduced if all cases "
+    "hold, partly if some do. Not comparable without a case.",
 )
 def s2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     rows, holds = [], []
@@ -120,20 +121,20 @@ def s2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
             row = {"chains": len(table), "before": table["before"].mean(), "after": table["after"].mean()}
             rows.append(_where(record, sampler) | row | {"fall": fall, "error": error})
     if not holds:
-        return Answer("K did not come to 10 in 3 chains of any setting", "", "not comparable")
-    return _judged("acceptance falls", holds, "twice the standard error over chains", "", rows)
+        return Answer("no setting has 3 chains in which K reaches 10", "", "not comparable")
+    return _judged("acceptance falls", holds, "judged by two standard errors over chains", "", rows)
 
 
 @claim(
     "S3",
     paper=PAPER,
     where="fig. 4",
-    statement="confusion matrix: Gibbs cannot separate the first, overlapping topics",
-    rule="found topics are matched one to one with the true ones; a true topic is separated if its match is nearer to "
-    "it in total variation than half the distance to the next true topic. A case is a setting with the exact moves or "
-    "the paper's rule: of the first five topics plain Gibbs separates at most one, and split-merge at least four, in "
-    "the mean over seeds after the last sweep. Reproduced if all cases hold, partly if some. Not comparable with "
-    "chains below 1000 sweeps or fewer than 3 seeds",
+    statement="Confusion matrix: Gibbs cannot separate the first topics, which overlap.",
+    rule="Found topics are matched one to one with the true ones. A true topic is separated if the total variation "
+    "distance to its match is less than half the distance to the nearest other true topic. There is one case per "
+    "setting, for the exact moves and for the paper's rule. A case holds if, after the last sweep and on average over "
+    "seeds, plain Gibbs separates at most one of the first five topics and split-merge at least four. Reproduced if "
+    "all cases hold, partly if some do. Not comparable with chains below 1000 sweeps or fewer than 3 seeds.",
     numbers={"sweeps": 1000},
 )
 def s3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -147,7 +148,7 @@ def s3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
             row = {"separated": mean, "error": error, "tokens_recalled": recall[sampler], "ceiling": ceiling[sampler]}
             rows.append(_where(record, sampler) | row)
     case = "Gibbs separates at most one of the first five topics, and split-merge at least four,"
-    how = "means over seeds; the details have their standard errors"
+    how = "means over seeds; the details list their standard errors"
     return _judged(case, holds, how, _too_short(found, numbers["sweeps"]), rows)
 
 
@@ -155,11 +156,11 @@ def s3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "S3b",
     paper=PAPER,
     where="sec. 3.3",
-    statement="choosing split or merge with equal chance converges faster than choosing by two random words",
-    rule="of the exact moves, in each setting: the first sweep whose K is at the median of the second halves of both "
-    "samplers, or past it, comes earlier with equal chance than by two random words, by more than two standard errors "
-    "of the mean difference over seeds. Reproduced if it holds in all settings, partly if in some. Not comparable "
-    "with chains below 1000 sweeps or fewer than 3 seeds",
+    statement="Choosing split or merge with equal chance converges faster than choosing by two random words.",
+    rule="For the exact moves, in each setting: we look at the first sweep at which K reaches or passes its median "
+    "over the second halves of both samplers. The claim holds if this sweep comes earlier with equal chance than with "
+    "two random words, by more than two standard errors of the mean difference over seeds. Reproduced if it holds in "
+    "all settings, partly if in some. Not comparable with chains below 1000 sweeps or fewer than 3 seeds.",
     numbers={"sweeps": 1000},
 )
 def s3b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
@@ -170,8 +171,8 @@ def s3b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         holds.append(lead > 2 * error)
         row = {"sweeps_equal_chance": sweeps.loc["exact"].mean(), "sweeps_two_words": sweeps.loc["exact-words"].mean()}
         rows.append(_where(record, "exact") | row | {"sooner_by": lead, "error": error})
-    how = "twice the standard error of the mean over seeds"
-    return _judged("equal chance comes sooner", holds, how, _too_short(found, numbers["sweeps"]), rows)
+    how = "judged by two standard errors of the mean over seeds"
+    return _judged("equal chance converges sooner", holds, how, _too_short(found, numbers["sweeps"]), rows)
 
 
 def _perplexity(records: Records, corpus: str) -> Answer:
@@ -189,20 +190,21 @@ def _perplexity(records: Records, corpus: str) -> Answer:
                 row |= {f"log_ratio_to_gibbs_{name}": lead, f"error_{name}": error}
             rows.append(row)
     few = min(record.task.params["seeds"] for record in found) < FEWEST_SEEDS
-    how = "at equal CPU seconds, at their end and in the mean; twice the standard error over seeds"
-    short = f"fewer than {FEWEST_SEEDS} seeds" if few else ""
-    return _judged("perplexity is below that of Gibbs", holds, how, short, rows)
+    how = "at equal CPU seconds, at the end and on average; judged by two standard errors over seeds"
+    short = f"there are fewer than {FEWEST_SEEDS} seeds" if few else ""
+    return _judged("split-merge has a lower perplexity than Gibbs", holds, how, short, rows)
 
 
 @claim(
     "S4",
     paper=PAPER,
     where="fig. 5a",
-    statement="NIPS abstracts (eta=.5), 80/20: lower perplexity in the same time",
-    rule="on the NIPS abstracts, a case is a setting with the exact moves or the paper's rule, at the end of the CPU "
-    "seconds that the chains of a seed have in common, or in the mean over them: held-out log perplexity is below "
-    "that of Gibbs by more than two standard errors of the mean difference over seeds. Reproduced if all cases hold, "
-    "partly if some. Not comparable with fewer than 3 seeds",
+    statement="NIPS abstracts (eta=.5), 80 % for training and 20 % for testing: split-merge has a lower perplexity in "
+    "the same time.",
+    rule="On the NIPS abstracts there are two cases per setting, for the exact moves and for the paper's rule each: at "
+    "the end of the CPU seconds that all chains of a seed have, and on average over these seconds. A case holds if the "
+    "held-out log perplexity is below that of Gibbs by more than two standard errors of the mean difference over "
+    "seeds. Reproduced if all cases hold, partly if some do. Not comparable with fewer than 3 seeds.",
 )
 def s4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     return _perplexity(records, "nips-abstracts")
@@ -212,8 +214,9 @@ def s4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "S5",
     paper=PAPER,
     where="fig. 5b",
-    statement="20 Newsgroups w100 (eta=.05), 80/20: lower perplexity in the same time",
-    rule="as S4, on the 20 Newsgroups with 100 words",
+    statement="20 Newsgroups with 100 words (eta=.05), 80 % for training and 20 % for testing: split-merge has a lower "
+    "perplexity in the same time.",
+    rule="The same as S4, on the 20 Newsgroups with 100 words.",
 )
 def s5(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     return _perplexity(records, "20news-w100")

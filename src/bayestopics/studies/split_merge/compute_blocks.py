@@ -1,6 +1,6 @@
-"""Study `split_merge`, blocked Gibbs for the HDP beside the plain one: mixing a sweep and a second, without moves.
+"""Study `split_merge`, blocked and plain Gibbs for the HDP: mixing per sweep and per second, without split-merge moves.
 
-All tokens of a word in a document are drawn at once: what Zhang & Sisson leave open for the HDP.
+The blocked sampler draws all tokens of a word in a document at once; Zhang & Sisson leave this open for the HDP.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ TRACED = ("topics", "log_joint")  # label-invariant
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """Both samplers from the same start with each seed.
+    """Run both samplers from the same start for each seed.
 
-    Tables: `chains`, a row a sweep; `times`, a row a chain: autocorrelation times over its second half; `timing`, the
-    CPU seconds of its sweeps.
+    Tables: `chains`, one row per sweep; `times`, one row per chain, with autocorrelation times over its second half;
+    `timing`, the CPU seconds of its sweeps.
     """
     params = task.params
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in HDP_SWEEPS]
@@ -50,7 +50,7 @@ def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> tuple[pd.Data
     params, seconds = task.params, 0.0
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
     state = random_start(corpus, prior, params["start"], task.generator(f"start {seed}"))
-    step(state.copy(), task.generator("warm"), sampler=sampler)  # compiled before the clock runs
+    step(state.copy(), task.generator("warm"), sampler=sampler)  # compiles before the clock starts
     rng, rows = task.generator(f"{sampler} {seed}"), list[dict[str, Any]]()
     for sweep in range(1, params["sweeps"] + 1):
         begin = time.process_time()
@@ -66,6 +66,6 @@ def _times(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def _share_in_blocks(corpus: Corpus) -> float:
-    """Tokens of words that occur more than once in their document."""
+    """The number of tokens whose word occurs more than once in their document."""
     counts = corpus.counts.data
     return float(counts[counts > 1].sum() / counts.sum())

@@ -1,8 +1,8 @@
-"""Study `split_merge`: how far the law of every sampler is from the posterior, where that can be enumerated.
+"""Study `split_merge`: how far the distribution of every sampler is from the posterior, where we can enumerate it.
 
-p(K, z | w) of a few tokens is a sum over their set partitions and over the tables of the Chinese restaurant franchise.
-The paper's rule of acceptance leaves factors out: its chains have another law. The exact samplers are beside it, to
-show what the length of the chains alone makes.
+For a few tokens, p(K, z | w) is a sum over their set partitions and over the tables of the Chinese restaurant
+franchise. The paper's rule of acceptance leaves factors out, so its chains have another distribution. The exact
+samplers are run beside it: their distance from the posterior comes from the finite length of the chains alone.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ Partition = tuple[int, ...]  # the topic of each token, numbered by first appear
 
 
 def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
-    """Tables: `exact`, p(K) of each case; `chains`, a row a case, sampler and seed: total variation distances of K and
-    of the partition of the tokens from the posterior, and the mean of K; `shares`, the share of the sweeps with K."""
+    """Tables: `exact`, p(K) in each case; `chains`, one row per case, sampler and seed, with the total variation
+    distances from the posterior (for K and for the partition of the tokens) and the mean of K; `shares`, the share of
+    sweeps with each K."""
     params = task.params
     exact = [posterior(corpus_of(case), prior_of(case)) for case in params["cases"]]
     jobs = [
@@ -72,7 +73,7 @@ def prior_of(case: dict[str, Any]) -> HdpPrior:
 
 
 def _visits(case: dict[str, Any], sampler: str, sweeps: int, rng: np.random.Generator) -> dict[Partition, float]:
-    """The share of the sweeps with each partition; a tenth more are dropped first."""
+    """The share of sweeps with each partition, after a burn-in of a tenth as many sweeps."""
     state = random_start(corpus_of(case), prior_of(case), 2, rng)
     compile_sampler(state, sampler)
     counts: dict[Partition, int] = {}
@@ -120,7 +121,7 @@ def posterior(corpus: Corpus, prior: HdpPrior) -> dict[Partition, float]:
 
 
 def partitions(tokens: int) -> Iterator[Partition]:
-    """All set partitions: each token joins a topic that is there, or opens the next."""
+    """All set partitions: each token joins an existing topic or opens the next one."""
     if tokens == 0:
         yield ()
         return
@@ -130,15 +131,15 @@ def partitions(tokens: int) -> Iterator[Partition]:
 
 
 def _weight(corpus: Corpus, prior: HdpPrior, partition: Partition) -> float:
-    """p(w, z), but for a constant: gamma^K / (gamma)_m prod_k Gamma(m_k) prod_d |s(n_dk, m_dk)| a^m_dk, summed over the
-    tables m_dk, times the probability of the words. Polynomials have a coefficient a number of tables."""
+    """p(w, z) up to a constant: gamma^K / (gamma)_m prod_k Gamma(m_k) prod_d |s(n_dk, m_dk)| a^m_dk, summed over the
+    tables m_dk, times the probability of the words. Each polynomial has one coefficient per number of tables."""
     z, topics = np.array(partition), max(partition) + 1
     tables = np.ones(1)
     for k in range(topics):
         of_topic = np.ones(1)
         for count in np.bincount(corpus.documents[z == k]):
             of_topic = np.convolve(of_topic, _restaurant(int(count), prior.concentration))
-        of_topic[1:] *= [math.gamma(m) for m in range(1, len(of_topic))]  # there is a table at least
+        of_topic[1:] *= [math.gamma(m) for m in range(1, len(of_topic))]  # there is at least one table
         tables = np.convolve(tables, of_topic)
     rising = [math.gamma(prior.gamma + m) / math.gamma(prior.gamma) for m in range(len(tables))]
     return float(prior.gamma**topics * np.sum(tables / rising)) * _words(corpus, prior.eta, z)

@@ -1,7 +1,7 @@
 """Study `split_merge`, held-out perplexity against CPU seconds [Rana et al., section 4.2, figure 5].
 
-A run that ends by the clock is not the same twice. So the number of sweeps is fixed, the CPU seconds of each are
-recorded apart, and samplers are compared at equal seconds by interpolation.
+A run that stops by the clock never gives the same result twice. So the number of sweeps is fixed, the CPU seconds of
+each sweep are recorded separately, and samplers are compared at equal seconds by interpolation.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bayestopics.runs.task import Task
 from bayestopics.studies.split_merge.chain import advance, compile_sampler
 
 COMPARED = ("gibbs", "exact", "paper")
-HELD_OUT = 0.2  # of the documents, as in the paper
+HELD_OUT = 0.2  # share of the documents, as in the paper
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """With each seed another 80 % of the documents; all samplers from the same start on them.
+    """Each seed trains on its own random 80 % of the documents; all samplers start from the same state.
 
-    Tables: `chains`, a row an evaluation, with the log of the perplexity of the held-out documents; `timing`, the CPU
-    seconds of sweeps and moves until then, evaluations not counted.
+    Tables: `chains`, one row per evaluation, with the log perplexity of the held-out documents; `timing`, the CPU
+    seconds of sweeps and moves up to this evaluation, without the evaluations themselves.
     """
     params = task.params
     jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in COMPARED]
@@ -61,7 +61,7 @@ def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> list[dict[str
             state = advance(state, sampler, rng)
             seconds += time.process_time() - begin
         if sweep in due:
-            # the same random numbers for all samplers, and none of the chain's
+            # all samplers use the same random numbers here, which are independent of the chains
             value = log_perplexity(state, held_out, params["particles"], task.generator(f"held out {seed} {sweep}"))
             row = {"sampler": sampler, "seed": seed, "sweep": sweep, "topics": state.topics, "log_perplexity": value}
             rows.append(row | {"seconds": seconds})
@@ -69,12 +69,12 @@ def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> list[dict[str
 
 
 def evaluated(sweeps: int, evaluations: int) -> list[int]:
-    """The start, and sweeps evenly in their logs: a chain moves fastest at its beginning."""
+    """The start, and sweeps spaced evenly in their logs, because a chain changes fastest at its beginning."""
     return [0, *np.unique(np.round(np.geomspace(1, sweeps, evaluations)).astype(int)).tolist()]
 
 
 def split(corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
-    """(training, held out): random documents; the others are empty in each."""
+    """(training, held out), a random split; the documents of the other part are empty in each."""
     count = max(1, round(HELD_OUT * corpus.document_count))
     held_out = np.zeros(corpus.document_count, bool)
     held_out[rng.permutation(corpus.document_count)[:count]] = True
@@ -83,9 +83,9 @@ def split(corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
 
 
 def log_perplexity(state: HdpState, held_out: Corpus, particles: int, rng: np.random.Generator) -> float:
-    """-sum_d log p(w_d) / tokens, at the means of the topics' terms, by left-to-right.
+    """-sum_d log p(w_d) / tokens by left-to-right, with the topics' term probabilities at their means.
 
-    Topics not seen yet take part, with their weight and the mean of their prior.
+    Topics that have not been seen yet are included, with their weight and the mean of their prior.
     """
     active, terms = state.active, len(state.term_topic)
     phi = (state.term_topic[:, active] + state.eta) / (state.topic_total[active] + state.total_eta)

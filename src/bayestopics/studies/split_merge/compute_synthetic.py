@@ -1,4 +1,4 @@
-"""Study `split_merge`, topics that overlap: what Gibbs and split-merge find [Rana et al., section 4.1, figures 2-4]."""
+"""Study `split_merge`, overlapping topics: what do Gibbs and split-merge find? [Rana et al., section 4.1, figs. 2-4]"""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from bayestopics.studies.split_merge.chain import SAMPLERS, compile_sampler
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """Every sampler from the same start with each seed.
+    """Run every sampler from the same start for each seed.
 
-    Tables: `chains`, a row a sweep; `confusion`, tokens by true and found topic after the last sweep, where a found
-    topic has the number of the true one that it was matched with; `matches`, a row a true topic; `timing`.
+    Tables: `chains`, one row per sweep; `confusion`, tokens by true and found topic after the last sweep, where a found
+    topic has the number of the true topic that matches it; `matches`, one row per true topic; `timing`.
     """
     params = task.params
     truth = _truth(params["corpus"], corpus)
@@ -53,7 +53,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
 def _truth(name: str, corpus: Corpus) -> dict[str, np.ndarray]:
     simulated = Registry().simulate(name)
     if simulated.corpus.fingerprint != corpus.fingerprint:
-        raise InputError(f"{name}: the corpus is not the one that its entry simulates")
+        raise InputError(f"{name}: this corpus is not the one that its entry simulates; delete its file and run again")
     return simulated.truth
 
 
@@ -74,16 +74,16 @@ def _sweeps(chain: HdpChain) -> pd.DataFrame:
 def compare(state: HdpState, truth: dict[str, np.ndarray]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The confusion matrix and the matches.
 
-    Found topics are matched with true ones, one to one, so that the sum of total variation distances of their terms is
-    least. A true topic is `separated` if its match is nearer to it than half its distance to the nearest other true
-    topic. `recall` is the share of its tokens in its match; `ceiling` what a draw of z has that knows the true topics
-    and each document's weights: words of overlapping topics cannot be told apart by anyone.
+    Found topics are matched one to one with true topics so that the sum of the total variation distances of their terms
+    is smallest. A true topic is `separated` if its match is nearer than half the distance to the nearest other true
+    topic. `recall` is the share of its tokens in its match. `ceiling` is the recall of a draw of z that knows the true
+    topics and each document's weights; even it cannot tell words of overlapping topics apart.
     """
     active, beta, true = state.active, truth["beta"], truth["assignments"]
     found_beta = ((state.term_topic[:, active] + state.eta) / (state.topic_total[active] + state.total_eta)).T
     rows, columns = linear_sum_assignment(_distances(beta, found_beta))
     order = np.concatenate((columns[np.argsort(rows)], np.setdiff1d(np.arange(len(active)), columns)))
-    number_of = np.full(state.labels, -1)  # matched with true topic k: k; the others come after all true topics
+    number_of = np.full(state.labels, -1)  # k if matched with true topic k; the others come after the true topics
     number_of[active[order]] = np.concatenate((np.sort(rows), len(beta) + np.arange(len(active) - len(rows))))
     counts = np.zeros((len(beta), int(number_of.max()) + 1), np.int64)
     np.add.at(counts, (true, number_of[state.assignments]), 1)
@@ -107,12 +107,12 @@ def compare(state: HdpState, truth: dict[str, np.ndarray]) -> tuple[pd.DataFrame
 
 
 def _distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Total variation between the rows of one and of the other."""
+    """The total variation distance between every row of one and every row of the other."""
     return np.array([np.abs(second - row).sum(axis=1) / 2 for row in first])
 
 
 def _ceiling(state: HdpState, beta: np.ndarray, true: np.ndarray) -> np.ndarray:
-    """Expected tokens of each true topic that a draw of z, given the true beta and document weights, gets right."""
+    """The expected number of tokens of each true topic that a draw of z with the true beta and weights gets right."""
     weights = np.zeros((len(state.document_topic), len(beta)))
     np.add.at(weights, (state.documents, true), 1.0)
     probabilities = weights[state.documents] * beta[:, state.terms].T

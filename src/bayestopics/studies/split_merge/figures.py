@@ -1,4 +1,4 @@
-"""Figures of the study `split_merge` [Rana et al., figures 2-5]: lines are means over seeds, bands their range."""
+"""Figures of the study `split_merge` [Rana et al., figures 2-5]. Lines are means over seeds; bands show their range."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from bayestopics.studies.split_merge.tables import (
 )
 
 LOOK = looks(LABELS)
-WIDTH = 0.2  # of a bar: four samplers beside each other
-BINS = 12  # of sweeps, in which acceptance is counted: the first have a move a chain and sweep
+WIDTH = 0.2  # of a bar: four samplers stand side by side
+BINS = 12  # of sweeps, in which acceptance is counted: the first have one move per chain and sweep
 EXACT = "#888888"
 BLOCKS = {"plain": COLOURS[6], "blocked": COLOURS[4]}
 CONFUSED = (GIBBS, "exact", "paper")
 
 
 def draw_data(records: list[Result], scale: str) -> Figure:
-    """One corpus: the true topics, and the words of its groups [figure 2]."""
+    """The true topics of one corpus and the words of its groups [figure 2]."""
     record = in_order(records, "synthetic")[0]
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
     groups = record.arrays["groups"] / np.maximum(record.arrays["groups"].sum(axis=1, keepdims=True), 1)
@@ -63,7 +63,7 @@ def _heat(axis: Axes, values: np.ndarray, largest: float | None = None) -> AxesI
 
 
 def draw_topics(records: list[Result], scale: str) -> Figure:
-    """One row per setting: the posterior of K by the second half of the chains, and K over the sweeps [figure 3]."""
+    """One row per setting: the posterior of K from the second half of the chains, and K over the sweeps [figure 3]."""
     records = in_order(records, "synthetic")
     figure, axes = plt.subplots(
         len(records), 2, figsize=(12, 2.9 * len(records) + 0.6), squeeze=False, layout="constrained"
@@ -76,7 +76,7 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
             left.bar(place, shares.loc[sampler], WIDTH, color=LOOK[sampler]["color"], label=LABELS[sampler])
             chains = chains_of(record, sampler)
             _band(right, chains.groupby("sweep")["topics"], sampler)
-        left.axvline(truth, color="#888888", linestyle=":", label="topics that generated the corpus")
+        left.axvline(truth, color="#888888", linestyle=":", label="true number of topics")
         right.axhline(truth, color="#888888", linestyle=":")
         left.set(title=f"{record.task.params['corpus']}: {setting(record)}", xlabel="K", ylabel="posterior probability")
         left.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -96,7 +96,7 @@ def _band(axis: Axes, by_time: pd.api.typing.SeriesGroupBy, sampler: str) -> Non
 
 
 def draw_acceptance(records: list[Result], scale: str) -> Figure:
-    """One panel per setting: the share of moves that are accepted, over the sweeps [figure 3a]."""
+    """One panel per setting: the share of accepted moves over the sweeps [figure 3a]."""
     records = in_order(records, "synthetic")
     figure, axes = _panels(len(records))
     for axis, record in zip(axes, records, strict=False):
@@ -108,7 +108,7 @@ def draw_acceptance(records: list[Result], scale: str) -> Figure:
             number = np.digitize(chains["sweep"], edges) - 1
             count = np.bincount(number, weights=moves, minlength=len(edges) - 1)
             share = np.bincount(number, weights=accepted, minlength=len(edges) - 1) / count
-            error = np.sqrt(np.maximum(share * (1 - share), 0.25 / count) / count)  # not 0 where none was accepted
+            error = np.sqrt(np.maximum(share * (1 - share), 0.25 / count) / count)  # above 0 even if none was accepted
             centre = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
             style: dict[str, Any] = {**LOOK[sampler], "markersize": 3.5}
             axis.errorbar(centre, share, error, linewidth=1, elinewidth=0.7, label=LABELS[sampler], **style)
@@ -119,7 +119,7 @@ def draw_acceptance(records: list[Result], scale: str) -> Figure:
         axis.set_ylim(0.0, 1.02)
         plain_ticks(axis.xaxis)
     corpus = records[0].task.params["corpus"]
-    figure.suptitle(f"{corpus}: moves accepted, +- binomial error; dotted: median first sweep with all topics")
+    figure.suptitle(f"{corpus}: share of accepted moves +- binomial error; dotted: median first sweep with all topics")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3)
     label_scale(figure, scale)
     return figure
@@ -152,14 +152,14 @@ def draw_confusion(records: list[Result], scale: str) -> Figure:
             separated = matches[matches["sampler"] == sampler].groupby("seed")["separated"].sum().mean()
             heading = f"{record.task.params['corpus']}: {setting(record)}" if axis is row[0] else ""
             axis.set_title(f"{heading}\n{LABELS[sampler]}: {separated:.1f} of {len(counts)} separated", fontsize=9.5)
-            axis.set(xlabel="found topic, by its match", ylabel="true topic")
+            axis.set(xlabel="found topic, numbered by its match", ylabel="true topic")
     figure.colorbar(image, ax=axes, label="share of the true topic's tokens", pad=0.01, shrink=1 / len(records))
     label_scale(figure, scale)
     return figure
 
 
 def draw_perplexity(records: list[Result], scale: str) -> Figure:
-    """One column per setting of one corpus: perplexity against seconds, and its ratio to that of Gibbs [5]."""
+    """One column per setting of one corpus: perplexity against seconds, and its ratio to Gibbs [figure 5]."""
     records = in_order(records, "perplexity")
     figure, axes = plt.subplots(
         2, len(records), figsize=(max(4.6 * len(records), 9.5), 6.6), squeeze=False, layout="constrained"
@@ -178,10 +178,10 @@ def draw_perplexity(records: list[Result], scale: str) -> Figure:
         lower.axhline(1.0, color=LOOK[GIBBS]["color"], linewidth=0.8)
         upper.set(title=setting(record), xlabel="CPU seconds of sweeps and moves", ylabel="held-out perplexity")
         end = equal[equal["share"] == 1]["seconds"].mean()
-        lower.set(xlabel=f"share of the common time ({end:.3g} s)", ylabel="perplexity over that of Gibbs")
+        lower.set(xlabel=f"share of the common time ({end:.3g} s)", ylabel="perplexity relative to Gibbs")
     params = records[0].task.params
     figure.suptitle(
-        f"{params['corpus']}: {params['seeds']} chains each; below: mean and range over seeds, at equal seconds"
+        f"{params['corpus']}: {params['seeds']} chains per sampler; below: mean and range over seeds at equal seconds"
     )
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=3)
     label_scale(figure, scale)
@@ -189,7 +189,7 @@ def draw_perplexity(records: list[Result], scale: str) -> Figure:
 
 
 def draw_blocks(records: list[Result], scale: str) -> Figure:
-    """One row per corpus: the log joint over sweeps and over seconds, and autocorrelation times in both."""
+    """One row per corpus: the log joint over sweeps and seconds, and autocorrelation times in sweeps and seconds."""
     records = in_order(records, "blocks")
     figure, axes = plt.subplots(
         len(records), 4, figsize=(15, 3.2 * len(records) + 0.6), squeeze=False, layout="constrained"
@@ -223,7 +223,7 @@ def draw_blocks(records: list[Result], scale: str) -> Figure:
 
 
 def draw_law(records: list[Result], scale: str) -> Figure:
-    """One panel per case: p(K) by enumeration, and the share of the sweeps with K of every sampler."""
+    """One panel per case: p(K) by enumeration, and the share of sweeps with each K for every sampler."""
     (record,) = records
     cases, exact, shares = record.task.params["cases"], record.tables["exact"], record.tables["shares"]
     figure, axes = _panels(len(cases), columns=2)
@@ -231,7 +231,7 @@ def draw_law(records: list[Result], scale: str) -> Figure:
         law = exact[exact["case"] == number].set_index("topics")["probability"]
         names, of_case = list(LABELS), shares[shares["case"] == number]
         width = 0.8 / (len(names) + 1)
-        axis.bar(law.index - 0.4 + width / 2, law, width, color=EXACT, label="the posterior, enumerated")
+        axis.bar(law.index - 0.4 + width / 2, law, width, color=EXACT, label="exact posterior (enumerated)")
         for place, sampler in enumerate(names, 1):
             own = of_case[of_case["sampler"] == sampler]
             wide = own.pivot(index="seed", columns="topics", values="probability")

@@ -1,4 +1,4 @@
-"""Study `split_merge`: split-merge beside plain Gibbs."""
+"""Study `split_merge`: split-merge compared with plain Gibbs."""
 
 from __future__ import annotations
 
@@ -10,61 +10,62 @@ PARTS = ("synthetic", "perplexity", "blocks")
 
 SYNTHETIC = {
     "data": """
-The topics that generated the corpus and the words of its groups (Rana, Phung & Venkatesh, figure 2). Where there are
-four groups they show four word distributions, whatever the number of topics: ten are hardly identified.
+The topics that generated the corpus, and the words of its groups (Rana, Phung & Venkatesh, figure 2). Four groups show
+only four word distributions, whatever the number of topics, so they can hardly identify ten topics.
 """,
     "topics": """
-The number of topics K, a row a setting of gamma, the concentration a and eta, which the paper does not give: its
-posterior by the second half of all chains (left) and over the sweeps, mean and range over seeds (right; Rana et al.,
-figure 3). Gibbs and both exact kinds of split-merge have the same posterior: where they differ, chains were too
-short. The paper's rule of acceptance has another stationary law.
+The number of topics K: its posterior from the second half of all chains (left), and K over the sweeps with mean and
+range over seeds (right; Rana et al., figure 3). Each row is a setting of gamma, the concentration a and eta, which the
+paper does not give. Gibbs and both exact kinds of split-merge sample the same posterior; where they differ, the chains
+were too short. The paper's rule of acceptance has another stationary distribution.
 """,
     "acceptance": """
-The share of split-merge moves that were accepted, over the sweeps (Rana et al., figure 3a). Dotted lines: the median
-over seeds of the first sweep with as many topics as generated the corpus.
+The share of split-merge moves that were accepted, over the sweeps (Rana et al., figure 3a). Dotted lines mark the first
+sweep with as many topics as generated the corpus (median over seeds).
 """,
     "confusion": """
 Where the tokens of each true topic are after the last sweep of one chain (Rana et al., figure 4). Found topics are
-matched with true ones one to one by their words, and come in the order of these; columns beyond the true topics have
-no match. A topic is separated if its match is nearer to it than half the distance to the next true topic; the mean is
-over all chains.
+matched one to one with true topics by their words and shown in the same order; columns beyond the true topics have no
+match. A true topic is separated if its match is nearer than half the distance to the nearest other true topic. The
+titles give the mean number of separated topics over all chains.
 """,
 }
 PERPLEXITY = """
-Perplexity of a fifth of the documents against the CPU seconds of sweeps and moves (Rana et al., figure 5), all
-samplers from the same start: every chain (above), and the ratio to Gibbs at equal seconds by interpolation (below),
-with its mean and range over seeds. Each seed has another split of the documents.
+The perplexity of a held-out fifth of the documents against the CPU seconds of sweeps and moves (Rana et al., figure 5).
+Above: every chain; all samplers start from the same state. Below: the ratio to Gibbs at equal seconds, by
+interpolation, with its mean and range over seeds. Each seed has its own split of the documents.
 """
 BLOCKS = """
-Blocked Gibbs for the HDP, which draws all tokens of a word in a document at once, beside the plain one, without
-split-merge moves: the log joint of every chain over the sweeps and over CPU seconds, and autocorrelation times over
-the second halves of the chains, in sweeps and in seconds (a dot a chain, a bar their mean). Lower is better; a time
-that is more than a fiftieth of the chain is too small, and not to be relied on. The title says how many tokens are in
-blocks.
+Blocked Gibbs for the HDP, which draws all tokens of a word in a document at once, compared with plain Gibbs, both
+without split-merge moves: the log joint of every chain over sweeps and CPU seconds, and the autocorrelation times over
+the second halves of the chains, in sweeps and in seconds (one dot per chain; the bar is their mean). Shorter times are
+better. A time longer than a fiftieth of the chain is underestimated and unreliable. The title gives the share of tokens
+in blocks.
 """
 LAW = """
-The posterior of K on corpora of a few tokens, enumerated, and the share of the sweeps with K of every sampler (mean
-and range over chains). The exact samplers have the posterior; the paper's rule of acceptance has another law.
+The exact posterior of K on corpora of a few tokens, by enumeration, and the share of sweeps with each K for every
+sampler (mean and range over chains). The exact samplers agree with the posterior; the paper's rule of acceptance has
+another distribution.
 """
 SAMPLERS_TABLE = """
-Every sampler in every setting: K in the second half of the chains with its standard error over seeds, its most
-frequent value, chains that came to the true number of topics and the median sweep of that, how many of the first five
-topics are separated after the last sweep, tokens in their topic's match beside what knowledge of the true topics
-would give, and moves accepted.
+Every sampler in every setting: the mean of K in the second half of the chains with its standard error over seeds, the
+most frequent K, how many chains reached the true number of topics and at which sweep (median), how many of the first
+five topics are separated after the last sweep, the share of tokens recalled beside what perfect knowledge of the topics
+would give, and the share of accepted moves.
 """
 PERPLEXITY_TABLE = """
-Held-out perplexity at the CPU seconds that all chains of a seed have, by interpolation, and the log of its ratio to
-Gibbs there and in the mean over the time, with standard errors over seeds.
+Held-out perplexity at the last CPU second that all chains of a seed reach, by interpolation, and the log of its ratio
+to Gibbs at that time and on average over the time, with standard errors over seeds.
 """
 BLOCKS_TABLE = """
-Plain and blocked Gibbs for the HDP: autocorrelation times of K and of the log joint over the second halves of the
-chains in sweeps, with standard errors over seeds, CPU milliseconds a sweep, and effective draws of the log joint a
-CPU second.
+Plain and blocked Gibbs for the HDP: the autocorrelation times of K and of the log joint in sweeps, over the second
+halves of the chains and with standard errors over seeds; CPU milliseconds per sweep; and effective draws of the log
+joint per CPU second.
 """
 LAW_TABLE = """
-Total variation distance of the law of each sampler from the enumerated posterior of K, and of the partition of the
-tokens, with standard errors over chains, and the mean of K beside the exact one. A chain that has the posterior as
-its law is a little away from it too, by its length: the exact samplers show how much.
+The total variation distance of each sampler from the enumerated posterior, for K and for the partition of the tokens,
+with standard errors over chains, and the mean of K beside the exact mean. Even an exact sampler is a little away from
+the posterior, because its chains are finite; the exact samplers show how much.
 """
 
 
@@ -107,8 +108,8 @@ def _tables(runs: Mapping[str, Run]) -> dict[str, Table]:
             "Held-out perplexity of Gibbs and split-merge at equal CPU seconds",
             PERPLEXITY_TABLE,
         ),
-        "blocks": ("blocks", "Blocked Gibbs beside plain Gibbs: mixing a sweep and a second", BLOCKS_TABLE),
-        "law": ("law", "How far the law of each sampler is from the enumerated posterior", LAW_TABLE),
+        "blocks": ("blocks", "Blocked and plain Gibbs: mixing per sweep and per second", BLOCKS_TABLE),
+        "law": ("law", "How far each sampler is from the enumerated posterior", LAW_TABLE),
     }
     return {
         name: Table(f"{name}_table", chosen(runs, kind), title, caption)

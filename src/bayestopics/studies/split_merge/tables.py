@@ -1,4 +1,4 @@
-"""Tables of the study `split_merge`, and how its figures and answers read its records."""
+"""Tables of the study `split_merge`, and functions with which its figures and claims read its records."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ LABELS = {
     "paper": "split-merge, the paper's rule",
 }
 SETTING = ("gamma", "concentration", "eta", "start")
-FIRST = 5  # topics that overlap most: the first half of the paper's ten
+FIRST = 5  # the topics that overlap most are the first half of the paper's ten
 
 
 # -- reading -------------------------------------------------------------------------------------------
 
 
 def in_order(records: Iterable[Result], kind: str) -> list[Result]:
-    """Those of a kind, by corpus, then in the order of their settings."""
+    """The records of a kind, sorted by corpus and then by setting."""
     keys = ("corpus", *SETTING)
     return sorted(of_kind(records, kind), key=lambda record: [record.task.params[key] for key in keys])
 
 
 def setting(record: Result) -> str:
     params = record.task.params
-    start = "" if params["start"] == 1 else f", start with {params['start']} topics"
+    start = "" if params["start"] == 1 else f", started with {params['start']} topics"
     return f"gamma = {params['gamma']:g}, a = {params['concentration']:g}, eta = {params['eta']:g}{start}"
 
 
@@ -51,7 +51,7 @@ def second_half(record: Result) -> pd.DataFrame:
 
 
 def first_sweeps(record: Result) -> pd.DataFrame:
-    """The first sweep with as many topics as are true, samplers x seeds; infinite if there is none."""
+    """The first sweep with the true number of topics or more, samplers x seeds; infinite if there is none."""
     chains = record.tables["chains"]
     there = chains[chains["topics"] >= true_topics(record)].groupby(["sampler", "seed"])["sweep"].min()
     everyone = chains.groupby(["sampler", "seed"]).size().index
@@ -59,12 +59,12 @@ def first_sweeps(record: Result) -> pd.DataFrame:
 
 
 def posterior(record: Result) -> pd.DataFrame:
-    """The share of the second half of the sweeps with each K, samplers x K."""
+    """The share of each K in the second half of the sweeps, samplers x K."""
     return second_half(record).groupby("sampler")["topics"].value_counts(normalize=True).unstack(fill_value=0.0)
 
 
 def acceptance_around(record: Result, sampler: str) -> pd.DataFrame:
-    """One row per seed whose chain came to the true number of topics: acceptance of moves before and after that."""
+    """One row per seed whose chain reached the true number of topics: the acceptance rate before and after that."""
     first = first_sweeps(record).loc[sampler]
     rows = []
     for seed, chain in chains_of(record, sampler).groupby("seed"):
@@ -80,7 +80,7 @@ def acceptance_around(record: Result, sampler: str) -> pd.DataFrame:
 
 
 def moves_of(chain: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Proposed and accepted moves of each sweep."""
+    """The proposed and accepted moves of each sweep."""
     proposed = chain["splits"] + chain["merges"]
     return proposed.to_numpy(), (chain["splits_accepted"] + chain["merges_accepted"]).to_numpy()
 
@@ -92,10 +92,10 @@ def separated_first(record: Result) -> pd.DataFrame:
 
 
 def sweeps_to_bulk(record: Result, samplers: Iterable[str]) -> pd.DataFrame:
-    """The first sweep whose K is at the median of their second halves, or past it, samplers x seeds.
+    """The first sweep at which K reaches or passes its median over the samplers' second halves, samplers x seeds.
 
-    They have the same stationary law. The log joint would not do: it is a density, and highest where few topics are. A
-    chain that does not come there counts with one sweep more than it has.
+    The samplers have the same stationary distribution. The log joint would not do for this purpose: it is a density,
+    and highest with few topics. A chain that never gets there counts as one sweep longer than it is.
     """
     names, late = list(samplers), second_half(record)
     level = late.loc[late["sampler"].isin(names), "topics"].median()
@@ -108,16 +108,16 @@ def sweeps_to_bulk(record: Result, samplers: Iterable[str]) -> pd.DataFrame:
 
 
 def perplexities(record: Result) -> pd.DataFrame:
-    """The evaluations with their seconds."""
+    """The evaluations and their seconds."""
     return record.tables["chains"].merge(
         record.tables["timing"], on=["sampler", "seed", "sweep"], validate="one_to_one"
     )
 
 
 def at_equal_seconds(record: Result, points: int = 100) -> pd.DataFrame:
-    """Log perplexity of every sampler by interpolation at the same seconds, one row per seed, sampler and time.
+    """Log perplexity of every sampler at the same seconds, by interpolation: one row per seed, sampler and time.
 
-    Times of a seed go from 0 to where the quickest of its chains ended; `share` is their share of that.
+    The times of a seed run from 0 to the end of its quickest chain; `share` is the time as a share of that.
     """
     rows = []
     for seed, chains in perplexities(record).groupby("seed"):
@@ -131,7 +131,7 @@ def at_equal_seconds(record: Result, points: int = 100) -> pd.DataFrame:
 
 
 def leads(record: Result) -> pd.DataFrame:
-    """Log perplexity less that of Gibbs at equal seconds, one row per sampler and seed: at the end, and in the mean."""
+    """Log perplexity minus that of Gibbs at equal seconds, at the end and on average: one row per sampler and seed."""
     table = at_equal_seconds(record)
     end = table[table["share"] == 1].pivot(index="sampler", columns="seed", values="log_perplexity")
     mean = table.groupby(["sampler", "seed"])["log_perplexity"].mean().unstack("seed")

@@ -1,7 +1,7 @@
 """Study `truncation_free`: the answers to claims V1 to V3.
 
-Scores and components are those after equal seconds (see `tables`). Corpora are ten times smaller than the paper's
-Nature, and two hundred times smaller than its New York Times; budgets are seconds or minutes, not 10 hours.
+Scores and components are compared after equal seconds (see `tables`). The corpora are ten times smaller than the
+paper's Nature and two hundred times smaller than its New York Times; the budgets are seconds or minutes, not 10 hours.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from bayestopics.studies.truncation_free.tables import (
 
 PAPER = "Wang & Blei"
 OTHER = METHODS[1]
-MOVING = 0.02  # nats a word: a run that changes by more has not settled
+MOVING = 0.02  # nats per word: a run that still changes by more has not settled
 
 
 @claim(
     "V1",
     paper=PAPER,
     where="fig. 2",
-    statement="toy log-odds: mean field wrong in case B, locally collapsed right in A and B (at one occurrence case B "
-    "is a tie)",
-    rule="four parts, for every number of occurrences. The log-odds of the locally collapsed update have the sign of "
-    "the exact ones in cases A and B. Those of mean field have it in case A. In case B they have the other sign from "
-    "two occurrences on. At one occurrence the exact answer in case B is a tie, 0 to nine digits",
+    statement="Log-odds in a toy example: mean field is wrong in case B; the locally collapsed update is right in "
+    "cases A and B (at one occurrence, case B is a tie).",
+    rule="Four parts, for every number of occurrences. (1) The log-odds of the locally collapsed update have the same "
+    "sign as the exact ones in cases A and B. (2) The log-odds of mean field have the right sign in case A. (3) They "
+    "have the wrong sign in case B from two occurrences on. (4) At one occurrence, the exact answer in case B is a "
+    "tie: 0 to nine digits.",
 )
 def v1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     found = of_kind(records.values(), "toy")
@@ -61,12 +62,12 @@ def v1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         bool(tied[case_b & (table["occurrences"] == 1)].all()),
     )
     ours = (
-        f"locally collapsed right in {collapsed_right.sum()} of {decided.sum()}; mean field right in "
+        f"locally collapsed: right in {collapsed_right.sum()} of {decided.sum()}; mean field: right in "
         f"{field_right[~case_b].sum()} of {(decided & ~case_b).sum()} in case A, wrong in "
         f"{(decided & ~field_right)[later].sum()} of {later.sum()} in case B"
     )
     furthest = float((table["locally_collapsed"] - table["exact"]).abs().max())
-    error = f"closed forms; locally collapsed within {furthest:.1g} of the exact log-odds"
+    error = f"closed forms; locally collapsed is within {furthest:.1g} of the exact log-odds"
     return Answer(ours, error, verdict(*parts), table)
 
 
@@ -74,12 +75,13 @@ def v1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "V2",
     paper=PAPER,
     where="fig. 3a, 4a",
-    statement="truncation-free is more robust to batch size (1..500) and usually has the higher held-out likelihood, "
-    "for the DP mixture and the HDP",
-    rule="four parts, two a model. On every corpus the range of the held-out score over batch sizes is smaller for "
-    "truncation-free than for truncated. Over corpora and batch sizes, truncation-free is higher by more than two "
-    "standard errors (over documents) in more than half. Not comparable if a run has no score at equal seconds. Our "
-    "corpora are 10 to 200 times smaller than the paper's, and budgets far shorter than its 10 hours",
+    statement="The truncation-free method is more robust to the batch size (1..500) and usually has the higher "
+    "held-out likelihood, for the DP mixture and for the HDP.",
+    rule="Four parts, two per model. (1) On every corpus, the range of the held-out score over batch sizes is smaller "
+    "for truncation-free than for truncated. (2) Truncation-free has the higher score, by more than two standard "
+    "errors over documents, in more than half of all combinations of corpus and batch size. Not comparable if a run "
+    "has no score at equal seconds. Our corpora are 10 to 200 times smaller than the paper's, and our budgets far "
+    "shorter than its 10 hours.",
 )
 def v2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     found, table, late = _compared(records, entries)
@@ -103,7 +105,7 @@ def v2(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
 
 
 def _no_score(late: list[str]) -> Answer:
-    return Answer(f"{len(late)} runs have no score at equal seconds, {late[0]} among them", "", "not comparable")
+    return Answer(f"{len(late)} runs have no score at equal seconds; one is {late[0]}", "", "not comparable")
 
 
 def _ranges(panel: list[Result]) -> tuple[float, float]:
@@ -116,13 +118,14 @@ def _ranges(panel: list[Result]) -> tuple[float, float]:
     "V3",
     paper=PAPER,
     where="fig. 3b, 4b",
-    statement="it finds more components and grows them; mean field shrinks from 300; small batches break mean field",
-    rule="eight parts, four a model. (1) Truncation-free has more components than truncated in more than half of "
-    "corpora and batch sizes. (2) In every run of truncation-free there are more at the end than at the first check. "
-    "(3) In every run of truncated there are fewer at the end than its truncation. (4) On every corpus truncated with "
-    "its smallest batch has less than half of the components that it has with some other batch, and a held-out score "
-    "more than two standard errors below its best. Not comparable if a run has no score at equal seconds. Our corpora "
-    "are 10 to 200 times smaller than the paper's, and budgets far shorter than its 10 hours",
+    statement="The truncation-free method finds more components and their number grows; mean field starts from 300 and "
+    "shrinks; small batches break mean field.",
+    rule="Eight parts, four per model. (1) Truncation-free has more components than truncated in more than half of all "
+    "combinations of corpus and batch size. (2) Every truncation-free run has more components at the end than at the "
+    "first check. (3) Every truncated run has fewer components at the end than its truncation level. (4) On every "
+    "corpus, truncated with its smallest batch has less than half as many components as with some other batch, and its "
+    "held-out score is more than two standard errors below its best. Not comparable if a run has no score at equal "
+    "seconds. Our corpora are 10 to 200 times smaller than the paper's, and our budgets far shorter than its 10 hours.",
 )
 def v3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
     found, table, late = _compared(records, entries)
@@ -142,8 +145,8 @@ def v3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         broken = {corpus: _small_batches_break(panel) for corpus, panel in of_model.items()}
         parts += [more > len(part) / 2, all(grown), all(shrunk), all(broken.values())]
         said.append(
-            f"{model}: (1) {more} of {len(part)} (2) {sum(grown)} of {len(grown)} (3) {sum(shrunk)} of {len(shrunk)} "
-            f"(4) {sum(broken.values())} of {len(broken)} hold"
+            f"{model}: (1) holds in {more} of {len(part)}, (2) {sum(grown)} of {len(grown)}, (3) {sum(shrunk)} of "
+            f"{len(shrunk)}, (4) {sum(broken.values())} of {len(broken)}"
         )
         rows += [_run_row(record) for record in (*ours, *other)]
     return Answer("; ".join(said), _budgets(found), verdict(*parts), pd.DataFrame(rows))
@@ -168,13 +171,13 @@ def _small_batches_break(panel: list[Result]) -> bool:
 
 
 def _real(records: Records, entries: dict[str, Entry]) -> Records:
-    """Without those on simulated corpora, of which the paper says nothing."""
+    """The records on real corpora: the paper says nothing about simulated ones."""
     simulated = {name for name, entry in entries.items() if entry.generator}
     return {name: record for name, record in records.items() if record.task.corpus not in simulated}
 
 
 def _compared(records: Records, entries: dict[str, Entry]) -> tuple[Panels, pd.DataFrame, list[str]]:
-    """The panels, the differences at equal seconds, and the runs that have no score there."""
+    """The panels, the differences at equal seconds, and the runs without a score at that time."""
     records = _real(records, entries)
     found = _needed(records)
     late = [name for panel in found.values() for name in too_late(panel)]
@@ -182,7 +185,7 @@ def _compared(records: Records, entries: dict[str, Entry]) -> tuple[Panels, pd.D
 
 
 def _needed(records: Records) -> Panels:
-    """Both methods of both models, each with at least two batch sizes."""
+    """The panels, which must have both methods of both models, each with at least two batch sizes."""
     found = panels(records.values())
     missing = [model for model in MODELS if model not in {name for name, _ in found}]
     for (model, corpus), panel in found.items():
@@ -195,11 +198,11 @@ def _needed(records: Records) -> Panels:
 
 
 def _budgets(found: Panels) -> str:
-    """After how long, and how far from the end of learning that is."""
+    """After how many seconds runs are compared, and how many of them still change."""
     seconds = [budget(panel) for panel in found.values()]
     steps = [np.diff(record.trace["per_word"].to_numpy())[-1] for panel in found.values() for record in panel]
     moving = sum(abs(step) > MOVING for step in steps)
     return (
-        f"one run for each setting, after {min(seconds):.2g} to {max(seconds):.2g} CPU seconds; {moving} of "
-        f"{len(steps)} still changed by over {MOVING} nats a word"
+        f"one run per setting, after {min(seconds):.2g} to {max(seconds):.2g} CPU seconds; {moving} of {len(steps)} "
+        f"runs still changed by more than {MOVING} nats per word"
     )

@@ -1,6 +1,6 @@
-"""Study `truncation_free`, a stream without end: documents are generated, learnt from once and forgotten.
+"""Study `truncation_free`, an endless stream: each document is generated, learnt from once and forgotten.
 
-What a learner keeps is its components, so the memory of the process must not rise with the documents.
+A learner keeps only its components, so the memory of the process must not grow with the number of documents.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ Check = tuple[dict[str, int], dict[str, float]]  # a row of the trace, a row of 
 
 
 def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
-    """`trace`: a row a check, the first before any document, with the components; `timing`: at the same checks, CPU
-    seconds of learning and the peak memory of the process so far. A run that was resumed has the peak of its last life.
+    """Tables: `trace`, one row per check, with the number of components; the first check is before any document.
+    `timing`, at the same checks: CPU seconds of learning, and the peak memory of the process so far. A resumed run has
+    the peak memory of its last process only.
     """
     params, source = task.params, Source.of(task)
     learner, found, seconds = _start(task, source, checkpoint.load())
@@ -55,12 +56,12 @@ def _start(task: Task, source: Source, saved: Any | None) -> tuple[Learner, list
     params = task.params
     kind = LEARNERS[params["model"], params["method"]]
     compile_learner(kind)
-    source.batch(0)  # what it takes to make documents is in the first peak
+    source.batch(0)  # so that the first peak includes the memory to make documents
     if saved is not None:
         state, found, seconds = saved
         return kind.from_state_dict(state), found, seconds
     settings: dict[str, Any] = {"term_count": params["terms"], "rng": task.generator("learner")}
-    if params["method"] == "truncated":  # it must be told how many will come
+    if params["method"] == "truncated":  # it must know the number of documents in advance
         settings |= {"documents": params["documents"], "truncation": params["truncation"]}
     return kind(**settings), [], 0.0
 
@@ -73,13 +74,13 @@ def _check(learner: Learner, seconds: float) -> Check:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Documents of as many words each, from topics that stay: of one of them (DP mixture), or of a few (HDP).
+    """Documents of equal length from fixed topics: one topic per document (DP mixture), or a few (HDP).
 
-    A batch has a generator of its own, so that a stream can be taken up anywhere.
+    Each batch has its own random generator, so that a stream can be resumed anywhere.
     """
 
     task: Task
-    cumulative: np.ndarray  # of topic t, from t to t + 1
+    cumulative: np.ndarray  # cumulative probabilities; those of topic t run from t to t + 1
 
     @classmethod
     def of(cls, task: Task) -> Source:
@@ -98,6 +99,6 @@ class Source:
         counts = rng.multinomial(params["length"], weights)
         topic = np.repeat(np.tile(np.arange(topics), size), counts.ravel())
         place = np.searchsorted(self.cumulative, topic + rng.random(len(topic)), side="right")
-        term = np.minimum(place - topic * terms, terms - 1)  # by rounding it may be one too far
+        term = np.minimum(place - topic * terms, terms - 1)  # rounding may carry it one too far
         document = np.repeat(np.arange(size), params["length"])
         return sparse.csr_array((np.ones(len(term), np.int64), (document, term)), shape=(size, terms))

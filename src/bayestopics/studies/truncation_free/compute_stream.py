@@ -1,7 +1,7 @@
 """Study `truncation_free`, one stream: one method, model, batch size and corpus [Wang & Blei, figures 3 and 4].
 
-The paper gives every method the same 10 hours. Here a run sees a number of documents that its settings fix, so that its
-record has the same bits on every machine; its seconds are in `timing`, and methods are compared at equal seconds.
+The paper gives every method the same 10 hours. Here the settings fix the number of documents that a run sees, so that
+its record has the same bits on every machine; `timing` has its seconds, and methods are compared at equal seconds.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 Check = tuple[dict[str, Any], np.ndarray, float]  # a row of the trace, log p(x) of the documents, seconds
-CHECKED = 0.01  # the share of the documents before the first check
+CHECKED = 0.01  # share of the documents before the first check
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """`trace`: a row a check, with the held-out score and the components; `timing`: CPU seconds of learning alone, at
-    every check; `log_likelihoods`: checks x held-out documents; `tokens` of those."""
+    """Tables: `trace`, one row per check, with the held-out score and the number of components; `timing`, the CPU
+    seconds of learning alone at every check. Arrays: `log_likelihoods`, checks x held-out documents, and `tokens`, the
+    tokens of these documents."""
     params = task.params
     stream, test = Stream.of(corpus, task), held_out(corpus, task)
     checks = checks_of(params["documents"], params["checks"])
@@ -61,7 +62,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
 def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
     kind = LEARNERS[params["model"], params["method"]]
-    compile_learner(kind)  # before the clock runs
+    compile_learner(kind)  # before the clock starts
     if saved is not None:
         state, found, seconds = saved
         return kind.from_state_dict(state), found, seconds
@@ -77,20 +78,20 @@ def _settings(params: Mapping[str, Any], stream: Stream, rng: np.random.Generato
 
 
 def held_out_documents(documents: int, every: int, most: int) -> np.ndarray:
-    """One document of `every`, but not more than `most`: evenly spaced, so that all dates are among them."""
+    """One document in `every`, but at most `most`, evenly spaced, so that documents of all dates are included."""
     count = max(1, min(documents // every, most))
     return np.arange(count) * documents // count + documents // (2 * count)
 
 
 def held_out(corpus: Corpus, task: Task) -> sparse.csr_array:
-    """Those of them that have words."""
+    """Those documents that have words."""
     counts = corpus.counts[held_out_documents(corpus.document_count, **task.params["held_out"])]
     return counts[np.flatnonzero(np.asarray(counts.sum(axis=1)).ravel())]
 
 
 @dataclass
 class Stream:
-    """The documents that are not held out, pass after pass: as they are stored, or each pass in an order of its own."""
+    """The training documents, pass after pass: in the order in which they are stored, or in a new order each pass."""
 
     counts: sparse.csr_array
     task: Task
@@ -108,7 +109,7 @@ class Stream:
         return int(self.counts.shape[0])
 
     def after(self, seen: int) -> sparse.csr_array:
-        """The batch that comes after so many documents; a pass ends with what is left."""
+        """The next batch after this many documents; the last batch of a pass takes what is left."""
         number, start = divmod(seen, len(self))
         if self.task.params["order"] == "shuffled" and number != self._pass:
             self._pass, self._order = number, self.task.generator(f"pass {number}").permutation(len(self))
@@ -116,7 +117,7 @@ class Stream:
 
 
 def checks_of(documents: int, checks: int) -> np.ndarray:
-    """After how many documents to look, evenly spaced in their logs; the last is the end."""
+    """After how many documents to check the score: evenly spaced in their logs, the last check at the end."""
     first = max(1, int(CHECKED * documents))
     return np.unique(np.geomspace(first, documents, checks).round().astype(np.int64))
 
@@ -134,7 +135,7 @@ def _check(learner: Learner, test: sparse.csr_array, task: Task, number: int, se
 
 
 def _papers_score(learner: Learner, test: sparse.csr_array, task: Task) -> dict[str, float]:
-    """The paper's own estimate at the end: the mixture at its means, or importance sampling, which has no variance."""
+    """The paper's own estimate at the end: the mixture at its means, or importance sampling with infinite variance."""
     if task.params["model"] == "dp-mixture":
         return {"papers_per_word": plug_in(learner, test).per_word}
     found = importance_sampling(learner, test, task.params["draws"], task.generator("importance"))

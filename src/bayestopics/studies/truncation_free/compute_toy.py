@@ -1,5 +1,5 @@
-"""Study `truncation_free`, the toy: is a document of one word in a component that is known or in one that is not?
-[Wang & Blei, figure 2]"""
+"""Study `truncation_free`, the toy example: does a document of one word belong to a component that has seen words or to
+one that has seen none? [Wang & Blei, figure 2]"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayestopics.runs.task import Task
 
 
 def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
-    """`log_odds`: a row a case and number of occurrences."""
+    """`log_odds` has one row per case and number of occurrences."""
     parts = []
     for case in CASES:
         curves = toy_figure2(case, task.params["most"])

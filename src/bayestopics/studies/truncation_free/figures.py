@@ -1,6 +1,6 @@
-"""Figures of the study `truncation_free`: the toy, and both methods against batch size and over time.
+"""Figures of the study `truncation_free`: the toy example, and both methods against batch size and over time.
 
-A method has its colour, blue or orange, everywhere; where batch sizes share a panel, larger ones are darker.
+Each method has the same colour, blue or orange, in all figures; within a panel, larger batch sizes are darker.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ STYLES: dict[str, dict[str, Any]] = {
 SHADES = {"truncation-free": "Blues", "truncated": "Oranges"}
 Handles = dict[tuple[str, int], Any]  # (method, batch size) -> its line
 TITLES = {"dp-mixture": "DP mixture", "hdp": "HDP"}
-PER_WORD = "held-out log likelihood\n(nats a word)"
+PER_WORD = "held-out log likelihood\n(nats per word)"
 
 
 # -- the toy -------------------------------------------------------------------------------------------
 
 
 def draw_toy(records: list[Result], scale: str) -> Figure:
-    """Log-odds of the component that is known, cases A and B [figure 2]."""
+    """Log-odds of component 1 in cases A and B [figure 2]."""
     table = of_kind(records, "toy")[0].tables["log_odds"]
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained", sharex=True)
     for axis, (case, part) in zip(axes, table.groupby("case"), strict=True):
@@ -50,7 +50,7 @@ def draw_toy(records: list[Result], scale: str) -> Figure:
         axis.plot(part["occurrences"], part["locally_collapsed"], label="locally collapsed", **ours)
         first = "Dirichlet(0.1, 1, ..., 1)" if case == "A" else "Dirichlet(1, ..., 1)"
         axis.set(title=f"case {case}: q(theta 1) = {first}", xlabel="occurrences of word 1")
-    axes[0].set_ylabel("log q(z = 1) / q(z = 2)\n(nats; above 0: component 1)")
+    axes[0].set_ylabel("log q(z = 1) / q(z = 2)\n(nats; above 0 favours component 1)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right upper")
     label_scale(figure, scale)
     return figure
@@ -113,7 +113,7 @@ def draw_components(records: list[Result], scale: str) -> Figure:
 
 
 def _count_axis(axis: Axes) -> None:
-    """Logs of counts: 1 to a little above what is there, and at least to 10."""
+    """A log axis for counts: from 1 to a little above the largest, and at least to 10."""
     axis.set(yscale="log", ylabel="components")
     axis.set_ylim(0.8, max(10.0, 1.3 * axis.dataLim.ymax))
     plain_ticks(axis.yaxis)
@@ -128,7 +128,7 @@ def _shade(record: Result, sizes: list[int]) -> Any:
 
 
 def _over(axis: Axes, panel: list[Result], sizes: list[int], x: str, y: str) -> Handles:
-    """Lines of all runs of a panel over CPU seconds or documents; returns what a legend needs."""
+    """Draw one line per run of a panel, over CPU seconds or documents; returns what a legend needs."""
     handles: Handles = {}
     for record in panel:
         method, batch = record.task.params["method"], record.task.params["batch"]
@@ -140,7 +140,7 @@ def _over(axis: Axes, panel: list[Result], sizes: list[int], x: str, y: str) -> 
 
 
 def _legend(figure: Figure, handles: Handles) -> None:
-    """By method and batch size: not all panels have all sizes."""
+    """A legend by method and batch size for all panels; not every panel has every size."""
     order = sorted(handles, key=lambda key: (METHODS.index(key[0]), key[1]))
     labels = [f"{method}, S = {batch}" for method, batch in order]
     figure.legend([handles[key] for key in order], labels, loc="outside right upper", prop={"size": 8.5})
@@ -151,7 +151,7 @@ def _sizes(records: list[Result]) -> list[int]:
 
 
 def draw_held_out_over_time(records: list[Result], scale: str) -> Figure:
-    """The held-out score over seconds, one line per run; the dotted line is where runs are compared."""
+    """The held-out score over seconds, one line per run; runs are compared at the dotted line."""
     found = panels(records)
     handles: Handles = {}
     figure, axes = _grid(found, height=3.6)
@@ -184,7 +184,7 @@ def draw_components_over_time(records: list[Result], scale: str) -> Figure:
 
 
 def draw_endless(records: list[Result], scale: str) -> Figure:
-    """Peak memory of the process (left) and components (right) over the documents of a stream without end."""
+    """Peak memory of the process (left) and components (right) over the documents of an endless stream."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.9), layout="constrained")
     for record in of_kind(records, "endless"):
         model, method = record.task.params["model"], record.task.params["method"]
@@ -193,7 +193,7 @@ def draw_endless(records: list[Result], scale: str) -> Figure:
         timing, trace = record.tables["timing"], record.trace
         left.plot(timing["documents"] / 1000, timing["peak_mb"], **look)
         right.plot(trace["documents"] / 1000, trace["components"], **look)
-    left.set(xlabel="thousands of documents seen", ylabel="peak memory so far\n(MB, Python and all its packages)")
+    left.set(xlabel="thousands of documents seen", ylabel="peak memory so far\n(MB, including Python and its packages)")
     left.set_ylim(0.0, 1.1 * left.dataLim.ymax)
     right.set(xlabel="thousands of documents seen", ylabel="components")
     right.set_ylim(bottom=0.0)

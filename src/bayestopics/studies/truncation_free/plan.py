@@ -1,4 +1,4 @@
-"""Study `truncation_free`: the toy, streams of both methods and models with batches of many sizes, and without end."""
+"""Study `truncation_free`: the toy example, streams of both methods and models in many batch sizes, endless streams."""
 
 from __future__ import annotations
 
@@ -8,47 +8,50 @@ from typing import Any
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen, without
 
 TOY = """
-A document of one word, w times: is it in component 1, which has seen words, or in component 2, which has seen none?
-Above 0 it is in component 1. The exact answer integrates the components out, as the locally collapsed update does;
-mean field is wrong in case B (Wang & Blei, figure 2).
+A document repeats one word w times. Does it belong to component 1, which has seen words, or to component 2, which has
+seen none? Above 0 the answer is component 1. The exact answer integrates the components out, as the locally collapsed
+update does; mean field is wrong in case B (Wang & Blei, figure 2).
 """
 ENDLESS = """
-Documents that are generated, learnt from once and forgotten: the peak memory of the process so far, which includes
-Python and all its packages, and the components in use. The first mark is before any document.
+An endless stream, in which each document is generated, learnt from once and forgotten: the peak memory of the process
+so far, including Python and its packages (left), and the components in use (right). The first mark is before any
+document.
 """
 HELD_OUT = """
-Held-out log likelihood a word against batch size, after equal CPU seconds: where the first run of the panel ends
-(Wang & Blei, figures 3a and 4a). Exact for the DP mixture, left-to-right for the HDP. Bars are two standard errors
-over held-out documents, Monte Carlo error included, without what makes a document hard for all runs alike. One run a
-mark. The corpora are 10 to 200 times smaller than the paper's, and the budgets far shorter than its 10 hours. A
-stream in order of date that ends within its first pass has not seen the later years, which are among the held-out
-documents: then small batches, which are slow, look worse than they are.
+Held-out log likelihood per word against batch size, after equal CPU seconds, namely when the first run of the panel
+ends (Wang & Blei, figures 3a and 4a). Each mark is one run. The score is exact for the DP mixture and estimated by
+left-to-right for the HDP. Bars are two standard errors over held-out documents, including Monte Carlo error but not the
+differences between documents that are equal for all runs. The corpora are 10 to 200 times smaller than the paper's, and
+the budgets are far shorter than its 10 hours. A stream in order of date that ends within its first pass has not seen
+the later years, which are among the held-out documents; small batches, which are slow, then look worse than they are.
 """
 OVER_TIME = (
-    "Held-out log likelihood a word over CPU seconds of learning, a line a run; scores are compared at the dotted line."
+    "Held-out log likelihood per word over CPU seconds of learning, one line per run. Runs are compared at the dotted "
+    "line."
 )
 COMPONENTS = """
-Components that hold a document (DP mixture) or a word (HDP) against batch size, after equal CPU seconds (Wang & Blei,
-figures 3b and 4b, left). Truncated has 300 at the start. The corpora are 10 to 200 times smaller than the paper's.
+The number of components that hold a document (DP mixture) or a word (HDP), against batch size, after equal CPU seconds
+(Wang & Blei, figures 3b and 4b, left). Truncated starts with 300. The corpora are 10 to 200 times smaller than the
+paper's.
 """
 COMPONENTS_OVER_TIME = """
-Components over CPU seconds (above) and over documents seen (below), a line a run (Wang & Blei, figures 3b and 4b,
-right). Truncated has 300 at the start, truncation-free none.
+The number of components over CPU seconds (above) and over documents seen (below), one line per run (Wang & Blei,
+figures 3b and 4b, right). Truncated starts with 300 components, truncation-free with none.
 """
 SCORES_TABLE = """
-Every stream at its end: documents seen, CPU seconds of learning, held-out log likelihood a word (exact for the DP
-mixture, left-to-right with its Monte Carlo error for the HDP), the paper's own estimate (the mixture at its means;
-importance sampling, whose weights have no variance in the HDP, so that its error is not to be trusted), and
-components; and the same after equal seconds.
+Every stream at its end: documents seen, CPU seconds of learning, held-out log likelihood per word (exact for the DP
+mixture; by left-to-right, with its Monte Carlo error, for the HDP), the paper's own estimate, and the number of
+components; then the same after equal seconds. The paper's estimate takes the DP mixture at its means; for the HDP it is
+importance sampling, whose weights have infinite variance, so that its error cannot be trusted.
 """
 ENDLESS_TABLE = """
-Documents that are generated, learnt from once and forgotten: components at the end and at most, CPU seconds of
-learning, and the peak memory of the process before the first document, after the first part of the stream and at its
-end.
+Endless streams, in which each document is generated, learnt from once and forgotten: the components at the end and at
+most, the CPU seconds of learning, and the peak memory of the process before the first document, after the first part
+of the stream and at its end.
 """
 DIFFERENCES_TABLE = """
-Held-out log likelihood a word of truncation-free less that of truncated after equal CPU seconds, with the standard
-error over held-out documents, and the components of both.
+Held-out log likelihood per word of truncation-free minus truncated, after equal CPU seconds, with its standard error
+over held-out documents, and the number of components of both.
 """
 
 
@@ -62,7 +65,7 @@ def plan(settings: Settings) -> Plan:
 
 
 def _streams(settings: Settings) -> dict[str, Run]:
-    """One run for each corpus, model, method and batch size."""
+    """One run per corpus, model, method and batch size."""
     runs = {}
     for entry in settings.here["streams"]:
         shared = without(entry, "corpora", "documents")
@@ -77,7 +80,7 @@ def _streams(settings: Settings) -> dict[str, Run]:
 
 
 def _endless(settings: Settings) -> dict[str, Run]:
-    """One run for each learner, in a process of its own: peak memory is that of a process."""
+    """One run per learner, each in its own process, because peak memory is measured per process."""
     runs, shared = {}, without(settings.here["endless"], "learners")
     for model, method in settings.here["endless"]["learners"]:
         params = {"kind": "endless", "model": model, "method": method, **shared, **_truncation(settings, method)}
@@ -107,9 +110,9 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
 def _tables(runs: Mapping[str, Run]) -> dict[str, Table]:
     streams, endless = chosen(runs, "stream"), chosen(runs, "endless")
     scores = "Held-out scores and components of every stream, at its end and at equal seconds"
-    differences = "Truncation-free less truncated, at equal seconds"
+    differences = "Truncation-free minus truncated, at equal seconds"
     return {
-        "endless": Table("endless_table", endless, "Components and peak memory of streams without end", ENDLESS_TABLE),
+        "endless": Table("endless_table", endless, "Components and peak memory of endless streams", ENDLESS_TABLE),
         "scores": Table("scores_table", streams, scores, SCORES_TABLE),
         "differences": Table("differences_table", streams, differences, DIFFERENCES_TABLE),
     }

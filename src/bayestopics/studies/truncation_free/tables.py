@@ -1,7 +1,7 @@
-"""Tables of the study `truncation_free`, and how its figures and answers read its records.
+"""Tables of the study `truncation_free`, and functions with which its figures and claims read its records.
 
-A panel is a model on a corpus. Its runs are compared after equal seconds: where the first of them ends. Between two
-checks scores and components are interpolated in the log of seconds.
+A panel is a model on a corpus. Its runs are compared after equal seconds, namely when the first of them ends. Between
+two checks, scores and components are interpolated in the log of seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayestopics.studies.records import of_kind
 
 METHODS = ("truncation-free", "truncated")
 MODELS = ("dp-mixture", "hdp")
-LEAST = 1e-9  # seconds: logs are taken
+LEAST = 1e-9  # seconds, so that logs exist
 Panels = dict[tuple[str, str], list[Result]]
 
 
@@ -25,7 +25,7 @@ Panels = dict[tuple[str, str], list[Result]]
 
 
 def panels(records: Iterable[Result]) -> Panels:
-    """(model, corpus) -> its streams, by method and batch size."""
+    """For each (model, corpus) its streams, sorted by method and batch size."""
     found: Panels = {}
     streams = of_kind(records, "stream")
     for record in sorted(streams, key=lambda r: (METHODS.index(r.task.params["method"]), r.task.params["batch"])):
@@ -34,17 +34,17 @@ def panels(records: Iterable[Result]) -> Panels:
 
 
 def seconds_of(record: Result) -> np.ndarray:
-    """CPU seconds of learning at every check."""
+    """The CPU seconds of learning at every check."""
     return np.maximum(record.tables["timing"]["seconds"].to_numpy(), LEAST)
 
 
 def budget(panel: list[Result]) -> float:
-    """Seconds that all runs of a panel had."""
+    """The seconds that all runs of a panel reached."""
     return float(min(seconds_of(record)[-1] for record in panel))
 
 
 def too_late(panel: list[Result]) -> list[str]:
-    """Runs whose first check comes after the budget: they have no score at equal seconds."""
+    """The runs whose first check comes after the budget, so that they have no score at equal seconds."""
     given = budget(panel)
     return [record.task.name for record in panel if seconds_of(record)[0] > given]
 
@@ -65,7 +65,7 @@ class Moment:
 
 
 def moment(record: Result, seconds: float) -> Moment | None:
-    """None before the first check."""
+    """The run at this time; None before its first check."""
     times, trace = np.log(seconds_of(record)), record.trace
     if np.log(seconds) < times[0]:
         return None
@@ -80,7 +80,7 @@ def moment(record: Result, seconds: float) -> Moment | None:
 
 
 def mean_and_error(logs: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
-    """Of a sum over words, its standard error over documents: a ratio of two sums over documents."""
+    """The mean per word and its standard error over documents: the mean is a ratio of two sums over documents."""
     count, ratio = len(logs), logs.sum() / tokens.sum()
     if count < 2:
         return float(ratio), np.nan
@@ -91,8 +91,8 @@ def mean_and_error(logs: np.ndarray, tokens: np.ndarray) -> tuple[float, float]:
 
 
 def at_equal_seconds(panel: list[Result]) -> pd.DataFrame:
-    """One row per run. `bar` is the standard error over documents of the distance to the panel's mean: some documents
-    are harder than others for all runs alike, and that is left out."""
+    """One row per run. `bar` is the standard error, over documents, of the difference from the panel's mean: it leaves
+    out that some documents are harder than others for all runs."""
     given = budget(panel)
     found = [(record, now) for record in panel if (now := moment(record, given)) is not None]
     mean = np.mean([now.logs for _, now in found], axis=0)
@@ -141,7 +141,7 @@ def scores_table(records: list[Result]) -> pd.DataFrame:
 
 
 def differences_table(records: list[Result]) -> pd.DataFrame:
-    """Truncation-free less truncated, for every panel and batch size that has both; errors are over documents."""
+    """Truncation-free minus truncated, for every panel and batch size that has both; errors are over documents."""
     columns = ["model", "corpus", "batch", "seconds", "difference", "error", "truncation_free_components"]
     rows = []
     for (model, corpus), panel in panels(records).items():
@@ -156,7 +156,7 @@ def differences_table(records: list[Result]) -> pd.DataFrame:
 
 
 def endless_table(records: list[Result]) -> pd.DataFrame:
-    """Streams without end: components, and the peak memory before the first document, after a part and at the end."""
+    """Endless streams: components, and the peak memory before the first document, after a part and at the end."""
     rows = []
     for record in of_kind(records, "endless"):
         params, timing = record.task.params, record.tables["timing"]
