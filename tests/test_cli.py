@@ -83,7 +83,7 @@ def test_info(tmp_path: Path, capsys: Capture, name: str) -> None:
     assert main(["corpus", "info", str(tmp_path / name)]) == 0
     out, err = capsys.readouterr()
     assert CORPUS.fingerprint in out
-    assert err == f"bayestopics: note: {tmp_path / name}: empty documents, kept: 1\n"
+    assert err == f"bayestopics: note: {tmp_path / name}: the corpus has empty documents, which are kept: 1\n"
 
 
 @pytest.mark.parametrize("name", ["y.ldac", "docword.y.txt", "docword.y.txt.gz", "y.mtx", "y.npz"])
