@@ -223,7 +223,7 @@ def test_h_without_a_meaning_and_bad_options():
         gibbs_em(CORPUS, 2, **options, start=Prior((0.1, 0.2), 0.5))
     with pytest.raises(InputError, match="update is one of"):
         gibbs_em(CORPUS, 2, **options, update="newton")
-    with pytest.raises(InputError, match="lengths one of"):
+    with pytest.raises(InputError, match="lengths is one of"):
         gibbs_em(CORPUS, 2, **options, lengths="long")
     with pytest.raises(InputError, match="at least 1 step and 1 sweep are needed"):
         gibbs_em(CORPUS, 2, **{**options, "sweeps": 0})

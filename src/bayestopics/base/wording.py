@@ -7,9 +7,10 @@ from collections.abc import Iterable
 NAT = "a difference of 1 nat is a factor of 2.7 in probability"
 
 
-def about(value: float) -> str:
-    """A number that is known only roughly, with two digits and no exponent: 956.3 becomes 960."""
-    return f"{float(f'{value:.2g}'):,g}"
+def nats(value: float) -> str:
+    """A number of nats that is known only roughly, with two digits and no exponent: 956.3 becomes "960 nats"."""
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,g} nat{'' if rounded == 1 else 's'}"
 
 
 def explain_once(warnings: Iterable[str]) -> list[str]:

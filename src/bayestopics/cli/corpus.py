@@ -97,6 +97,7 @@ def simulate(options: argparse.Namespace) -> tuple[Summary, str]:
 
 
 def _shown(found: Summary) -> tuple[Summary, str]:
-    """One line per value."""
-    width = max(map(len, found))
-    return found, "\n".join(f"{name.replace('_', ' '):{width}}  {value}" for name, value in found.items())
+    """The values, and one line per value for people."""
+    names = {name: "nonzero counts" if name == "nonzeros" else name.replace("_", " ") for name in found}
+    width = max(map(len, names.values()))
+    return found, "\n".join(f"{names[name]:{width}}  {value}" for name, value in found.items())

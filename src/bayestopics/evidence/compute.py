@@ -95,8 +95,8 @@ def summary(
     doubts = [f"T = {count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if not about.trusted:
         doubts.append(
-            f"The method {name} is included only for comparison: its estimates are far from the truth although they "
-            "agree with each other. Use the method annealing."
+            f"The method {name} is included only for comparison: its estimates are far from the truth even where the "
+            "runs agree. Use the method annealing."
         )
     both = {}
     if about.one_labelling and np.ndim(prior.alpha) == 0:

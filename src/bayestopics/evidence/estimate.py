@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import t as student
 
-from bayestopics.base.wording import NAT, about
+from bayestopics.base.wording import NAT, nats
 
 LARGE_ERROR = 1.0  # nats: beyond this, the largest estimate dominates the average
 
@@ -53,14 +53,14 @@ def combine(
     if not has_variance:
         doubts = [
             "The estimates of this method have infinite variance, so no standard error can be given; the runs scatter "
-            f"by {about(spread)} nats ({NAT})."
+            f"by {nats(spread)} ({NAT})."
         ]
         return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
     error = spread / np.sqrt(len(values)) if spread < LARGE_ERROR else spread
     doubts = []
     if error > LARGE_ERROR:
         doubts.append(
-            f"The runs disagree by about {about(spread)} nats ({NAT}), so the evidence is not known yet. "
+            f"The runs disagree by about {nats(spread)} ({NAT}), so the evidence is not known yet. "
             f"Use more {unit} (--{unit}), not more repeats."
         )
     if (share := weights.max() / weights.sum()) > 0.5 and len(values) > 2:

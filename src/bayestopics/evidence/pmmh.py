@@ -30,7 +30,7 @@ from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
-from bayestopics.base.wording import NAT, about
+from bayestopics.base.wording import NAT, nats
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pseudo_marginal import Estimates, Inner, compile_estimates
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -463,7 +463,7 @@ def _doubts(result: TopicPosterior, steps: int) -> list[str]:
     if result.log_estimate_sd > LARGEST_SD:
         doubts.append(
             f"The estimates of the log evidence log m(T) at T = {max(result.mode, 2)} scatter by about "
-            f"{about(result.log_estimate_sd)} nats ({NAT}), but only 1 to 2 nats are acceptable: one lucky estimate "
+            f"{nats(result.log_estimate_sd)} ({NAT}), but only 1 to 2 nats are acceptable: one lucky estimate "
             "can hold the chain at any T. Do not trust this posterior; compare the T with `evidence` instead."
         )
     if result.acceptance_rate < LEAST_ACCEPTANCE:

@@ -48,7 +48,7 @@ SAMPLERS: dict[str, Sampler] = {
 
 def sampler_entry(name: str) -> Sampler:
     if name not in SAMPLERS:
-        raise InputError(f"unknown sampler {name!r}; known are {', '.join(SAMPLERS)}")
+        raise InputError(f"unknown sampler {name!r}; choose from {', '.join(SAMPLERS)}")
     return SAMPLERS[name]
 
 
