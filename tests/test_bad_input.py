@@ -66,9 +66,9 @@ TRIPLES_BAD = {  # instead of the second of two entries
 LDAC_BAD = {
     "1 0": "'0' is not of the form id:count",
     "1 a:b": "'a:b' is not of the form id:count",
-    "2 0:1": "announces 2 terms, has 1",
-    "0 0:1": "announces 0 terms, has 1",
-    "-1": "announces -1 terms, has 0",
+    "2 0:1": "announces 2 terms, but has 1",
+    "0 0:1": "announces 0 terms, but has 1",
+    "-1": "announces -1 terms, but has 0",
     "x 0:1": "the number of terms 'x' is not a whole number",
     "0:1": "the number of terms '0:1' is not a whole number",
     "": "blank line",
@@ -104,11 +104,11 @@ BAD_TEXTS: list[tuple[str, str, str]] = [
     ("docword.x.txt", "3\n4.0\n1\n1 1 1\n", "line 2: number of terms '4.0' is not a whole number"),
     ("docword.x.txt", "nan\n4\n1\n1 1 1\n", "line 1: number of documents 'nan' is not a whole number"),
     ("docword.x.txt", "3 4 1\n1 1 1\n2 1 1\n", "line 1: number of documents '3 4 1' is not a whole number"),
-    ("docword.x.txt", "9999999999\n4\n1\n1 1 1\n", "9999999999 documents are more than"),
+    ("docword.x.txt", "9999999999\n4\n1\n1 1 1\n", "9999999999 documents are too many"),
     ("docword.x.txt", "3\n9999999999\n1\n1 1 1\n", "9999999999 terms without a vocabulary"),
-    *(("docword.x.txt", f"3\n4\n{n}\n1 1 1\n2 2 2\n", f"announces {n} entries, the body has 2") for n in (0, 1, 3)),
+    *(("docword.x.txt", f"3\n4\n{n}\n1 1 1\n2 2 2\n", f"announces {n} entries, but the body has 2") for n in (0, 1, 3)),
     *(("x.mtx", MTX_HEAD.replace("2\n", f"{n}\n") + "1 1 1\n2 2 2\n", f"announces {n} entries") for n in (1, 3)),
-    ("x.mtx", MTX_HEAD, "announces 2 entries, the body has 0"),
+    ("x.mtx", MTX_HEAD, "announces 2 entries, but the body has 0"),
     ("x.mtx", MTX_HEAD.replace("3 4 2", "3 4"), "line 2: the size line must have three numbers"),
     ("x.mtx", MTX_HEAD.replace("3 4 2", "3 x 2"), "line 2: number of terms 'x' is not a whole number"),
     *(
@@ -116,9 +116,9 @@ BAD_TEXTS: list[tuple[str, str, str]] = [
         for kind in ("array integer general", "coordinate pattern general", "coordinate integer symmetric", "")
     ),
     ("x.ldac", "1 2000000000:1\n", "2000000001 terms without a vocabulary"),
-    ("x.ldac", "2 0:4611686018427387904 1:4611686018427387904\n", "more than the 2147483647 tokens"),
+    ("x.ldac", "2 0:4611686018427387904 1:4611686018427387904\n", "too many tokens (at most 2147483647)"),
     # formats
-    *((name, "1 0:1\n", "unknown format; known are x.ldac") for name in ("x.txt", "x", "x.gz", "x.csv", "x.LDAC")),
+    *((name, "1 0:1\n", "unknown format; choose from x.ldac") for name in ("x.txt", "x", "x.gz", "x.csv", "x.LDAC")),
     *(("x.npz", text, "not a corpus in .npz form") for text in ("", "text", "PK\x03\x04 cut")),
 ]
 

@@ -277,7 +277,7 @@ class Dying(Estimates):
     ("estimates", "line"),
     [
         (Failing, "bad at 2 topics"),
-        (Dying, "a worker process died, perhaps for want of memory: fewer workers need less"),
+        (Dying, r"a worker process died, perhaps because memory ran out; use fewer workers \(--workers\)"),
     ],
 )
 def test_an_error_in_a_worker_is_one_line(

@@ -84,7 +84,7 @@ def test_what_is_said(monkeypatch):
     pretend(monkeypatch, *near[:3], made_up(rng, 20, shift=1.0))
     assert "The chains disagree by far more" in search_several(SMALL, 2, chains=4, sweeps=100).warnings[0]
     pretend(monkeypatch, *near[:2])
-    assert "needs at least 4 of them, not 2" in search_several(SMALL, 2, chains=2, sweeps=100).warnings[0]
+    assert "needs at least 4 independent chains, not 2" in search_several(SMALL, 2, chains=2, sweeps=100).warnings[0]
     pretend(monkeypatch, near[0])
     alone = search_several(SMALL, 2, chains=1, sweeps=100)
     assert "A single chain may stay in one mode" in alone.warnings[0]
