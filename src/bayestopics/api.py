@@ -520,7 +520,7 @@ def _run(
     kind: type[Kind], task: Task, compute: Compute, corpus: Corpus, workers: int, out: Folder, overwrite: bool
 ) -> Kind:
     if workers < 1:
-        raise InputError(f"at least 1 worker is needed, not {workers}")
+        raise InputError(f"at least 1 worker is needed, not {workers} workers")
     place = None if out is None else Path(out)
     result = driver.run(task, partial(compute, workers=workers), corpus, out=place, overwrite=overwrite)
     assert isinstance(result, kind)

@@ -484,7 +484,7 @@ def _doubts(result: TopicPosterior, steps: int) -> list[str]:
         )
     if result.rhat is not None and result.rhat > LARGEST_RHAT:
         doubts.append(
-            f"The chains disagree: R-hat of the number of topics is {result.rhat:.3f}, but converged chains are below "
-            f"{LARGEST_RHAT}. Use more iterations (--iterations)."
+            f"The chains disagree: R-hat of the number of topics is {result.rhat:.3f}, but converged chains have at "
+            f"most {LARGEST_RHAT}. Use more iterations (--iterations)."
         )
     return doubts

@@ -195,7 +195,7 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     if found.batches_on_edge > 0.05:
         said.append(
             f"For {found.batches_on_edge:.0%} of the batches of sweeps the best (alpha, eta) is on the edge of the "
-            "grid, so the Monte Carlo ellipse is too small. Use more sweeps (--sweeps)."
+            "grid, so the Monte Carlo ellipse of this chain is too small. Use more sweeps (--sweeps)."
         )
     if chain.moved < HARDLY:
         said.append(
@@ -219,8 +219,8 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
 
 def correlated(correlation: float) -> str:
     return (
-        f"Successive batches of sweeps are correlated ({correlation:.2f}), so the Monte Carlo ellipse is too small. "
-        "Use more sweeps (--sweeps)."
+        f"Successive batches of sweeps are correlated ({correlation:.2f}), so the Monte Carlo ellipse of this chain is "
+        "too small. Use more sweeps (--sweeps)."
     )
 
 

@@ -139,7 +139,7 @@ def _doubts(corpus: Corpus, rhat: float | None) -> list[str]:
 
 def disagreement(rhat: float) -> str:
     return (
-        f"The chains disagree: R-hat of the log joint is {rhat:.3f}, but converged chains are below {LARGEST_RHAT}. "
+        f"The chains disagree: R-hat of the log joint is {rhat:.3f}, but converged chains have at most {LARGEST_RHAT}. "
         "Use more sweeps (--sweeps) and a longer burn-in (--burn-in); until they agree, trust none of them."
     )
 
