@@ -105,7 +105,7 @@ BAD_TEXTS: list[tuple[str, str, str]] = [
     ("docword.x.txt", "nan\n4\n1\n1 1 1\n", "line 1: number of documents 'nan' is not a whole number"),
     ("docword.x.txt", "3 4 1\n1 1 1\n2 1 1\n", "line 1: number of documents '3 4 1' is not a whole number"),
     ("docword.x.txt", "9999999999\n4\n1\n1 1 1\n", "9999999999 documents are too many"),
-    ("docword.x.txt", "3\n9999999999\n1\n1 1 1\n", "9999999999 terms without a vocabulary"),
+    ("docword.x.txt", "3\n9999999999\n1\n1 1 1\n", "9999999999 terms are too many without a vocabulary"),
     *(("docword.x.txt", f"3\n4\n{n}\n1 1 1\n2 2 2\n", f"announces {n} entries, but the body has 2") for n in (0, 1, 3)),
     *(("x.mtx", MTX_HEAD.replace("2\n", f"{n}\n") + "1 1 1\n2 2 2\n", f"announces {n} entries") for n in (1, 3)),
     ("x.mtx", MTX_HEAD, "announces 2 entries, but the body has 0"),
@@ -115,7 +115,7 @@ BAD_TEXTS: list[tuple[str, str, str]] = [
         ("x.mtx", MTX_HEAD.replace("coordinate integer general", kind), "line 1: not a")
         for kind in ("array integer general", "coordinate pattern general", "coordinate integer symmetric", "")
     ),
-    ("x.ldac", "1 2000000000:1\n", "2000000001 terms without a vocabulary"),
+    ("x.ldac", "1 2000000000:1\n", "2000000001 terms are too many without a vocabulary"),
     ("x.ldac", "2 0:4611686018427387904 1:4611686018427387904\n", "too many tokens (at most 2147483647)"),
     # formats
     *((name, "1 0:1\n", "unknown format; choose from x.ldac") for name in ("x.txt", "x", "x.gz", "x.csv", "x.LDAC")),

@@ -39,7 +39,7 @@ from bayestopics.lda.uniforms import new_words, uniform
 THIN = 10  # the reference averages every tenth sweep
 SMALLEST_SHARE = 1e-12
 BREAKING = 1e-3  # weight of the random numbers that break ties
-INSIDE, ALL = 10, 1000  # draws estimate the region's share: until so many are inside it, or so many are made
+INSIDE, ALL = 10, 1000  # draws estimate the share of the region: until INSIDE of them are in it, or ALL are made
 MINIMUM = 20  # sweeps in any part of an estimate
 OFTEN = 0.05  # if more than this share of the sweeps is refused, the labels are not stable
 LONGER = 4  # the ladder from the prior is then this many times longer, so that it takes as long as all the rest

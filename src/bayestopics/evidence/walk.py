@@ -32,7 +32,7 @@ MELTED = (0.75, 0.95)  # range of b for heating: on whales, lower values lose mo
 SHORT = (20, 100)  # smallest and largest number of sweeps in one part of a trial
 SHARE = 10  # between these limits, such a part takes one tenth of an estimate's steps
 NEAR = 15.0  # nats: the error of a score on whales
-TIMES = 3  # at most so many scores of one z
+TIMES = 3  # at most this many scores of one z
 WEAKEST = 1.5  # the rank of the pair to merge is an exponential variable with this mean, rounded down
 
 

@@ -20,7 +20,7 @@ from bayestopics.hyper.estimates import ALL, Terms
 from bayestopics.hyper.tempering import TemperedChain
 
 EDGE = 1e-4  # in log h: a point nearer to the edge than this is on the edge
-FEWEST = 4  # an ellipse needs at least so many batches or chains
+FEWEST = 4  # an ellipse needs at least this many batches or chains
 FEWEST_BATCHES = 12  # correlated batches are joined, but not to fewer than this
 CORRELATED = 0.25  # a correlation between the best h of successive batches up to this is ignored
 

@@ -24,7 +24,7 @@ from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
 
 STEPS = 60  # of Gibbs-EM
-END = 20  # the answer is the average over so many last steps, which reduces its noise
+END = 20  # the answer is the average over this many last steps, which reduces its noise
 DRIFT = 0.1  # in log alpha or log eta, between the halves of these steps: more than the noise of default-length chains
 LEVEL = 0.95
 REFINED = 1.2  # full Bayes: the best h is searched within this factor of the mode

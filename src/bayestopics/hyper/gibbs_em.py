@@ -26,7 +26,7 @@ from bayestopics.lda.state import Prior, State
 UPDATES = ("exact", "minka")
 LENGTHS = ("constant", "doubling")
 LONGEST = 2**14  # most kept sweeps in a step; the paper doubles from 2^7 to 2^26, 10^8 sweeps in all
-STEADY = 3  # it has converged after so many steps in a row that hardly change h; one alone is often chance
+STEADY = 3  # it has converged after this many steps in a row that hardly change h; one alone is often chance
 
 
 @dataclass(frozen=True, eq=False)

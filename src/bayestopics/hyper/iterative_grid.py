@@ -25,8 +25,8 @@ FIRST = (1.0, 1.0)  # alpha, eta
 FIRST_HALF = float(np.log(2))  # the first grid goes from h / 2 to 2 h
 NARROWER, MORE = 0.9, 1.1  # factors of the grid's width, in log h, and of the number of documents, at each step
 FIRST_DOCUMENTS = 40  # so that 18 steps end at 200 documents, as in figure 3
-STILL = 3  # the scheme ends after so many steps in which h moves by less than the grid's spacing
-DEVIATIONS = 3.0  # the grid extends at least so many standard deviations of log h to each side
+STILL = 3  # the scheme ends after this many steps in which h moves by less than the grid's spacing
+DEVIATIONS = 3.0  # the grid extends at least this many standard deviations of log h to each side
 ROUNDS = 3  # of tuning
 SHAPE, STEPS = (10, 10), 40  # the paper's grids have 100 points; at most 40 steps
 

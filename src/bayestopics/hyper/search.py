@@ -28,7 +28,7 @@ from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain
 from bayestopics.hyper.urns import ENDS, check_model
 from bayestopics.lda.state import Prior, State
 
-DEVIATIONS = 3.0  # the grid extends so many standard deviations of log h to each side of the mode
+DEVIATIONS = 3.0  # the grid extends this many standard deviations of log h to each side of the mode
 NARROWEST, WIDEST = 0.02, float(np.log(4))  # limits for half the width of the grid, in log h
 SPACING = 1.5  # between points, in standard deviations of log h given z
 FEWEST, MOST = 7, 31  # points on a side

@@ -24,7 +24,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
 
-DIGITS = 14  # an interpolated value has at least so many correct digits
+DIGITS = 14  # an interpolated value has at least this many correct digits
 
 
 class Side(Protocol):

@@ -20,7 +20,7 @@ from bayestopics.lda.state import Prior
 
 ENDS = (1e-4, 1e4)  # alpha and eta are always chosen in this range; beyond it, densities hardly change
 GRID = np.geomspace(*ENDS, 97)  # twelve points for each factor of ten
-STILL, MOST_STEPS = 1e-10, 10_000  # Minka's iteration ends at so small a relative step, or after so many steps
+STILL, MOST_STEPS = 1e-10, 10_000  # Minka's iteration ends at so small a relative step, or after this many steps
 
 
 @dataclass(frozen=True, eq=False)
