@@ -362,8 +362,8 @@ def test_one_of_many_documents_has_no_sampling_error() -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"thin": 30, "sweeps": 20}, "no estimate"),
-        ({"thin": 0}, "no estimate"),
+        ({"thin": 30, "sweeps": 20}, "thin must be from 1 to the number of sweeps"),
+        ({"thin": 0}, "thin must be from 1 to the number of sweeps"),
         ({"particles": 0}, "at least 1"),
         ({"beta": "mean"}, "unknown beta 'mean'"),
         ({"sampler": "gibbs"}, "unknown sampler"),
