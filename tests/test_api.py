@@ -207,7 +207,7 @@ def test_a_finished_run_is_not_computed_again(
     assert len(calls) == 2
     assert not list(checkpoints.iterdir())
     # another task
-    with pytest.raises(InputError, match=f"--out {out}: has a different finished run; --overwrite replaces it"):
+    with pytest.raises(InputError, match=f"--out {out}: holds a different finished run; --overwrite replaces it"):
         call(name, out=out, seed=4)
     assert len(calls) == 2
     assert same_bits(read(out), result)
@@ -219,7 +219,7 @@ def test_what_is_no_record_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").touch()
     for overwrite in (False, True):
-        with pytest.raises(InputError, match="exists, and is not a run record"):
+        with pytest.raises(InputError, match="exists and is not a run record"):
             call("fit", out=tmp_path / "mine", overwrite=overwrite)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
 
@@ -233,7 +233,7 @@ def test_a_different_run_is_refused_before_anything_is_computed(
         raise Killed
 
     monkeypatch.setattr("bayestopics.runs.fit.compute", computed)
-    with pytest.raises(InputError, match="has a different finished run"):
+    with pytest.raises(InputError, match="holds a different finished run"):
         call("fit", out=tmp_path / "out", sweeps=9)
     with pytest.raises(Killed):
         call("fit", out=tmp_path / "out", sweeps=9, overwrite=True)

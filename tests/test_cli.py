@@ -83,7 +83,7 @@ def test_info(tmp_path: Path, capsys: Capture, name: str) -> None:
     assert main(["corpus", "info", str(tmp_path / name)]) == 0
     out, err = capsys.readouterr()
     assert CORPUS.fingerprint in out
-    assert err == f"bayestopics: note: {tmp_path / name}: empty documents, kept: 1\n"
+    assert err == f"bayestopics: note: {tmp_path / name}: the corpus has empty documents, which are kept: 1\n"
 
 
 @pytest.mark.parametrize("name", ["y.ldac", "docword.y.txt", "docword.y.txt.gz", "y.mtx", "y.npz"])
@@ -187,7 +187,7 @@ def test_evidence(tiny: Path, capsys: Capture) -> None:
     assert answer(capsys, "evidence", tiny, *work, "--method", "pseudo-marginal")["unbiased"]
     for rival in ("chib", "harmonic-z", "harmonic-psi"):
         found = answer(capsys, "evidence", tiny, *work, "--method", rival)
-        assert "compared" in found["warnings"][-1]
+        assert "only for comparison" in found["warnings"][-1]
         assert ("one_labelling" in found) == (rival == "chib")
         if rival == "chib":  # in one labelling, or in all of them
             more = np.subtract(found["one_labelling"], found["log_evidence"])
@@ -208,7 +208,9 @@ def test_evidence_for_people(tiny: Path, capsys: Capture, way: str, word: str) -
 def test_evidence_of_several_names_the_best(tiny: Path, capsys: Capture) -> None:
     main(["evidence", str(tiny), "--topics", "1-3", "--sweeps", "4", "--passes", "1", "--repeats", "1"])
     out = capsys.readouterr().out
-    assert re.search(r"the largest is at \d topics; the errors do not exclude \d, \d\n", out)  # they are unknown
+    assert re.search(
+        r"The evidence is largest at \d topics; the errors do not rule out \d, \d\.\n", out
+    )  # they are unknown
 
 
 def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:
@@ -296,7 +298,10 @@ def test_warnings_for_people(tiny: Path, tmp_path: Path, capsys: Capture) -> Non
     """A line each, after all else, and nothing where there are none."""
     (tmp_path / "x.ldac").write_text("2 0:1 1:2\n0\n1 2:1\n")
     for path, last in (
-        (tmp_path / "x.ldac", "warning: 1 documents are empty: they are kept, and say nothing"),
+        (
+            tmp_path / "x.ldac",
+            "warning: 1 document is empty: empty documents are kept, but they say nothing about the topics.",
+        ),
         (tiny, ""),
     ):
         assert main(["fit", str(path), *map(str, SHORT)]) == 0

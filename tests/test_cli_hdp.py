@@ -79,7 +79,7 @@ def test_chains_and_a_record(path: Path, capsys: Capture, tmp_path: Path) -> Non
     assert "chain 1 from 20 topics: " in capsys.readouterr().out
     assert (tmp_path / "out" / "run.json").is_file()
     assert main([*words, "--out", str(tmp_path)]) == 2
-    assert "exists, and is not a run record" in capsys.readouterr().err
+    assert "exists and is not a run record" in capsys.readouterr().err
 
 
 def test_moves_sampler_and_resampling_reach_the_chain(path: Path, capsys: Capture) -> None:

@@ -68,7 +68,7 @@ def test_one_repeat_has_no_error_and_a_finished_report_is_drawn_again(
     assert main(words) == 0
     out, _ = capsys.readouterr()
     assert "unknown" in out
-    assert "warning: T=2: one repeat: its error is unknown" in out
+    assert "warning: T = 2: There is only one run, so the error is unknown." in out
     assert json.loads((tmp_path / "report" / "select.json").read_text())["table"][0]["standard_error"] is None
     before = tree(tmp_path / "report")
     (tmp_path / "report" / "index.html").unlink()
@@ -103,8 +103,8 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(
         ("--topics 5-2", "is an empty range"),
         ("--sweeps 50", "needs at least 100 sweeps, not 50"),
         ("--repeats 0", "--repeats: 0 is not at least 1"),
-        ("--out {folder}", "exists, and is not a run record"),
-        ("--out {corpus}", "exists, and is not a run record"),
+        ("--out {folder}", "exists and is not a run record"),
+        ("--out {corpus}", "exists and is not a run record"),
         ("--terms 9", "--terms 9 disagrees with"),
     ],
 )

@@ -310,7 +310,7 @@ def test_looking_for_a_class_calls_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
     asked: list[str] = []
     monkeypatch.setattr(bayestopics, "__getattr__", asked.append)
-    with pytest.raises(Damaged, match=r"bayestopics.Result is no dataclass here"):
+    with pytest.raises(Damaged, match=r"bayestopics.Result is not a dataclass here"):
         unpack(sealed(archive(of("bayestopics", "Result"))))
     assert asked == []
 

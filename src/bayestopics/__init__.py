@@ -1,6 +1,7 @@
-"""Bayesian topic models: how many topics, which hyperparameters, which sampler, each with an error bar.
+"""Bayesian topic models: how many topics, which hyperparameters, which sampler? Each answer has an error bar.
 
-The names below are imported when they are first used, so that `import bayestopics` and the command line start fast.
+The public names are imported only when they are first used, so that `import bayestopics` and the command line start
+fast.
 """
 
 from importlib import import_module
@@ -62,8 +63,8 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """`bayestopics.evidence` and `bayestopics.hyper` are the functions, also after the packages of these names, which
-    hold the methods behind them, were imported."""
+    """Keeps `bayestopics.evidence` and `bayestopics.hyper` the functions, even after the packages with the same names,
+    which contain the methods, were imported."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):

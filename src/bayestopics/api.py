@@ -1,8 +1,15 @@
-"""The Python functions of the project: one for each command, each with a result of its own kind.
+"""The Python functions of the project: one for each command, each with its own kind of result.
 
-Randomness comes from one number, `seed`. With `workers` > 1 several processes share the work, with the same results; a
-script then needs the usual ``if __name__ == "__main__":``, because each process imports it. With `out` a record is kept
-in that folder: a run that was killed goes on where it was, and a finished one is read back instead of computed again.
+Four arguments mean the same in all of them:
+
+- `seed` determines all random numbers: the same seed gives the same result.
+- With `workers` > 1, several processes share the work; the result does not change. A script then needs the usual
+  ``if __name__ == "__main__":``, because each process imports it.
+- With `out`, the result is kept in that folder as a record. If the folder already holds the same run, the record is
+  read instead of computed again.
+- With `overwrite`, the run is computed again, and replaces the one in `out`, even if it is a different run.
+
+A run that was interrupted continues where it stopped when the same function is called again with the same arguments.
 """
 
 from __future__ import annotations
@@ -50,7 +57,7 @@ def fit(
     out: Folder = None,
     overwrite: bool = False,
 ) -> FitResult:
-    """Run a sampler of LDA: the log joint of every kept sweep, and the topics.
+    """Find the topics of a corpus by sampling from LDA with a fixed number of topics.
 
     Parameters
     ----------
@@ -58,21 +65,22 @@ def fit(
     topics : int
         The number of topics T.
     prior : Prior, optional
-        The Dirichlet parameters alpha and eta.
+        The Dirichlet parameters alpha and eta. By default, ``Prior()``.
     sampler : str
-        One of `bayestopics.lda.SAMPLERS`.
+        The name of a sampler in `bayestopics.lda.SAMPLERS`.
     sweeps, burn_in : int
-        Sweeps to keep from each chain, and sweeps to drop before them.
+        The number of sweeps to keep from each chain, and the number to drop before them. A sweep updates the topic of
+        every token once.
     chains : int
-        Independent chains, each from a random start. With two or more, R-hat says whether they agree.
+        The number of independent chains, each from a random start. With two or more, R-hat shows whether they agree.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
     Returns
     -------
     FitResult
-        Topics have no labels in common between chains, nor is there a mean over sweeps: the topics are those of chain
-        0 after its last sweep.
+        The log joint probability of every kept sweep, and the topics. Topic labels differ between chains and may change
+        between sweeps, so the topics are not averaged: they are those of chain 0 after its last sweep.
 
     Examples
     --------
@@ -105,22 +113,30 @@ def evidence(
     out: Folder = None,
     overwrite: bool = False,
 ) -> EvidenceResult:
-    """log m(T) = log p(w | T, alpha, eta), the evidence for each number of topics, with its error.
+    """Estimate the evidence of each number of topics T, with its error.
+
+    The evidence m(T) = p(w | T, alpha, eta) is the probability of the whole corpus given T topics. The result is its
+    log, in nats: a difference of 1 nat is a factor of 2.7 in probability.
 
     Parameters
     ----------
     corpus : Corpus
     topics : ints, or one int
-        The numbers of topics.
+        The numbers of topics to compare.
     prior : Prior, optional
+        The Dirichlet parameters alpha and eta. By default, ``Prior()``.
     method : str
-        ``"annealing"`` is the one to trust; ``"pseudo-marginal"``, ``"chib"``, ``"harmonic-z"`` and
-        ``"harmonic-psi"`` are there to be compared with.
+        ``"annealing"`` is the method to trust; ``"pseudo-marginal"``, ``"chib"``, ``"harmonic-z"`` and
+        ``"harmonic-psi"`` are there for comparison.
     path : str
-        Of annealing: ``"reference"``, ``"ais"``, ``"replica-exchange"`` or ``"smc"``.
-    sweeps, passes, repeats : int
-        The length of one repeat, the passes over all T in search of good topics, and the independent repeats. See
-        `bayestopics.evidence.compute.evidence`.
+        Where annealing starts: ``"reference"``, a distribution fitted to the corpus; or the prior, with ``"ais"``,
+        ``"smc"`` or ``"replica-exchange"`` (which is biased).
+    sweeps : int
+        The length of one run; see `bayestopics.evidence.compute.evidence`.
+    passes : int
+        With the path ``"reference"``, how often each run goes through all T to find good topics before it anneals.
+    repeats : int
+        The number of independent runs for each T. Their scatter gives the standard error.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -161,25 +177,29 @@ def topic_posterior(
     out: Folder = None,
     overwrite: bool = False,
 ) -> TopicPosteriorResult:
-    """The posterior of the number of topics, by pseudo-marginal Metropolis-Hastings, and whether to believe it.
+    """Estimate the posterior of the number of topics T, by pseudo-marginal Metropolis-Hastings.
+
+    The diagnostics and warnings of the result say whether it can be trusted.
 
     Parameters
     ----------
     corpus : Corpus
     prior : Prior, optional
-        Its alpha is one number, since the number of topics changes.
+        The Dirichlet parameters. Its alpha must be one number, because the number of topics changes.
     topic_prior : TopicPrior, optional
-        The prior of T; uniform from 1 to 100 if it is not given.
+        The prior of T. By default it is uniform from 1 to 100.
     starts : sequence of int, optional
-        One chain starts at each: 5 and 30, or two others that are in the range.
+        The numbers of topics at which chains start, one chain for each. By default 5 and 30, or the nearest values in
+        the range.
     inner : int
-        Sweeps of the sampler for one estimate of m(T).
+        The number of sweeps for each estimate of the evidence m(T). More sweeps give less noise.
     iterations, burn_in : int
-        Steps to keep from each chain, and steps to drop before them.
+        The number of iterations to keep from each chain, and the number to drop before them.
     sampler : str
-        The sampler of the estimates, or ``"prior"`` for draws of the prior in its place.
+        The sampler that makes the estimates, or ``"prior"`` for draws from the prior instead.
     z_start : str
-        Where an estimate starts: ``"uniform"``, or ``"pilot"``, the end of one pilot run for each T.
+        Where an estimate starts: ``"uniform"``, with random topics, or ``"pilot"``, at the end of one pilot run for
+        each T.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -208,7 +228,7 @@ def topic_posterior(
 
 
 def default_starts(low: int, high: int | None) -> list[int]:
-    """5 and 30, or two others that are in the range."""
+    """5 and 30, or the nearest values in the range."""
     few, many = max(5, low), max(30, low + 25)
     if high is None or few < high:
         return [few, many if high is None else min(many, high)]
@@ -232,7 +252,9 @@ def hyper(
     out: Folder = None,
     overwrite: bool = False,
 ) -> HyperResult:
-    """The alpha and eta of largest marginal likelihood, with their Monte Carlo error and their own uncertainty.
+    """Find the hyperparameters alpha and eta that make the corpus most probable.
+
+    The result contains their Monte Carlo error, and the uncertainty about alpha and eta given the corpus.
 
     Parameters
     ----------
@@ -240,20 +262,22 @@ def hyper(
     topics : int
         The number of topics T.
     method : str
-        ``"tempering"`` is the one to trust; ``"gibbs-em"``, ``"variational-em"`` and ``"full-bayes"`` are there to be
-        compared with.
+        ``"tempering"`` is the method to trust; ``"gibbs-em"``, ``"variational-em"`` and ``"full-bayes"`` are there for
+        comparison.
     alpha_range, eta_range : pair of float, optional
-        Where to look; without them, anywhere.
+        The ranges to search, for tempering and full Bayes. By default, 0.0001 to 10,000.
     grid : pair of int, optional
-        Points of the grid, alpha by eta; without it, as many as the corpus needs.
+        The number of grid points for alpha and for eta, for tempering. By default, as many as the corpus needs.
     sweeps : int, optional
-        Kept sweeps of the last run (10,000), of a step of Gibbs-EM (200), or passes of variational EM (500).
+        The number of sweeps to keep (by default 10,000 for tempering and full Bayes, and 200 in each step of Gibbs-EM),
+        or the largest number of passes of variational EM (by default 500).
     search : str
-        Where tempering's search starts: ``"pilot"``, at (0.5, 0.5), or ``"iterative-grid"``, where the paper's scheme
-        on few documents ends.
+        Where the search of tempering starts: ``"pilot"``, at alpha = eta = 0.5, or ``"iterative-grid"``, at the result
+        of the paper's scheme on part of the documents.
     chains : int
-        Independent chains of tempering. One chain cannot see other modes.
+        The number of independent chains of tempering. A single chain may stay in one mode and miss the others.
     sampler : str
+        The name of a sampler in `bayestopics.lda.SAMPLERS`.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -289,19 +313,20 @@ def select(
     out: Folder = None,
     overwrite: bool = False,
 ) -> SelectResult:
-    """The number of topics, alpha and eta together, with their uncertainty.
+    """Choose the number of topics T, alpha and eta together, with their uncertainty.
 
     Parameters
     ----------
     corpus : Corpus
     topics : sequence of int
-        The numbers of topics to try, from 2 on.
+        The numbers of topics to try, each at least 2.
     sweeps : int
-        Sweeps of each chain that samples alpha and eta, after as many of burn-in, and of the last run.
+        The number of sweeps to keep from each chain that samples alpha and eta (as many are dropped before), and of the
+        final run at the chosen T.
     steps, repeats : int
-        Steps of each ladder of annealing, and how many annealing runs to make for each T.
+        The number of steps in each annealing run, and the number of annealing runs for each T.
     chains : int
-        Independent chains of tempering at the best number of topics.
+        The number of independent chains that find alpha and eta at the best T.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -334,13 +359,16 @@ def hdp(
     overwrite: bool = False,
     **settings: Any,
 ) -> HdpResult:
-    """The number of topics of a model without a fixed one: the HDP topic model, or a DP mixture of documents.
+    """Let the model find the number of topics: an HDP topic model, or a DP mixture of documents.
+
+    HDP stands for hierarchical Dirichlet process, DP for Dirichlet process.
 
     Parameters
     ----------
     corpus : Corpus
     chains : int
-        Of the samplers, from 1, 20, 5, 60, 1, ... topics; of the other methods, streams with other seeds.
+        The number of independent chains. Samplers start them with 1, 20, 5, 60, 1, ... topics; variational methods run
+        one stream for each, with different seeds.
     seed, workers, out, overwrite
         See `bayestopics.api`.
     **settings
@@ -351,17 +379,20 @@ def hdp(
     Returns
     -------
     HdpResult
-        `posterior` is the share of the kept sweeps of all chains with K topics; of a variational method, the share of
-        its streams that end with K components that hold a document (DP mixture) or a token (HDP). ``heldout_per_word``
-        of the summary is sum_d log p(x_d) / tokens over the held-out documents, each on its own:
+        `posterior` gives, for each number of topics K, its share of the kept sweeps of all chains. For a variational
+        method it is the share of the streams that end with K components in use, that is, components that hold a
+        document (DP mixture) or a token (HDP).
 
-        - of the DP mixture, p is E_q[p(x)], exactly (`dp_mixture.collapsed`);
-        - of the HDP by a variational method, p is an unbiased estimate by 60 particles of left-to-right of p(x) at the
-          means of pi and theta (`hdp_held_out.left_to_right`); of several streams it is the mean;
-        - of the HDP by a sampler, p is the mean over 20 states per chain of unbiased estimates of p(x | z, beta), 60
+        ``heldout_per_word`` in the summary is sum_d log p(x_d) / tokens over the held-out documents, which are
+        predicted one by one. What p is depends on the model and the method:
+
+        - DP mixture: p is E_q[p(x)], exactly (`dp_mixture.collapsed`);
+        - HDP, variational: p is an unbiased left-to-right estimate, with 60 particles, of p(x) at the means of pi and
+          theta (`hdp_held_out.left_to_right`); with several streams, the result is their mean;
+        - HDP, sampled: p is the mean, over 20 states per chain, of unbiased estimates of p(x | z, beta), with 60
           particles in all (`hdp_held_out.left_to_right_of_states`).
 
-        The log of an unbiased estimate is too low on average, the more so the larger ``heldout_standard_error`` is.
+        The log of an unbiased estimate is too low on average, and more so if ``heldout_standard_error`` is large.
 
     Examples
     --------
@@ -376,7 +407,7 @@ def hdp(
 
     try:
         checked = HdpSettings(**settings)
-    except TypeError as error:  # a name that is none of its fields
+    except TypeError as error:  # an argument that is not one of its fields
         raise InputError(str(error).replace("HdpSettings.__init__()", "hdp")) from None
     task = run.task_of(corpus, checked, chains, seed)
     return _run(HdpResult, task, partial(run.compute, settings=checked), corpus, workers, out, overwrite)
@@ -402,7 +433,7 @@ def score(
     out: Folder = None,
     overwrite: bool = False,
 ) -> ScoreResult:
-    """The log probability of held-out words or documents, with its Monte Carlo error.
+    """Measure how well a model predicts held-out words or documents, with the Monte Carlo error.
 
     Parameters
     ----------
@@ -410,18 +441,20 @@ def score(
     topics : int
         The number of topics T.
     prior : Prior, optional
+        The Dirichlet parameters alpha and eta. By default, ``Prior()``.
     method : str
-        ``"completion"``: the mean log probability of a held-out word; ``"leave-one-out"``: of a document given all
-        others.
+        ``"completion"`` gives the mean log probability of a held-out word, given the rest of its document;
+        ``"leave-one-out"`` gives the mean log probability of a document, given all the others.
     sampler : str
+        The name of a sampler in `bayestopics.lda.SAMPLERS`.
     sweeps, burn_in : int
-        Sweeps to keep, and sweeps to drop before them.
+        The number of sweeps to keep from each chain, and the number to drop before them.
     heldout : float
-        Completion: half of the words of this last share of the documents are held out.
+        For completion: half of the words of this last share of the documents are held out.
     documents : int or sequence of int, optional
-        Leave-one-out: so many documents, evenly spaced, or those in a list; without it, all.
+        For leave-one-out: how many documents to leave out, evenly spaced, or their numbers. By default, all.
     thin, particles, beta, warm_up
-        Of leave-one-out, see `bayestopics.predict.leave_one_out.score`.
+        For leave-one-out; see `bayestopics.predict.leave_one_out.score`.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -456,17 +489,18 @@ def simulate(
     poisson: bool = False,
     seed: int = 0,
 ) -> Corpus:
-    """Draw a corpus from LDA.
+    """Simulate a corpus from latent Dirichlet allocation (LDA).
 
     Parameters
     ----------
     documents, length, terms, topics : int
-        Numbers of documents, of words per document, of terms and of topics.
+        The number of documents, of tokens per document, of terms in the vocabulary, and of topics.
     alpha, eta : float
-        Dirichlet parameters.
+        The Dirichlet parameters; alpha may also be a tuple with one number per topic.
     poisson : bool
-        Whether lengths are Poisson with mean `length`.
+        Whether the length of each document is drawn from a Poisson distribution with mean `length`.
     seed : int
+        The seed of the random numbers.
 
     Returns
     -------
@@ -486,7 +520,7 @@ def _run(
     kind: type[Kind], task: Task, compute: Compute, corpus: Corpus, workers: int, out: Folder, overwrite: bool
 ) -> Kind:
     if workers < 1:
-        raise InputError(f"nothing to do with {workers} workers")
+        raise InputError(f"at least 1 worker is needed, not {workers} workers")
     place = None if out is None else Path(out)
     result = driver.run(task, partial(compute, workers=workers), corpus, out=place, overwrite=overwrite)
     assert isinstance(result, kind)

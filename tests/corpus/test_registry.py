@@ -283,7 +283,7 @@ def test_cached_corpus_of_an_older_reader_is_read_anew(place: Place) -> None:
 
 
 def test_unknown_corpus(place: Place) -> None:
-    with pytest.raises(InputError, match="unknown corpus 'tinny'; registered are tiny"):
+    with pytest.raises(InputError, match="unknown corpus 'tinny'; the registered corpora are tiny"):
         place.registry(tiny=ENTRY).load("tinny")
 
 

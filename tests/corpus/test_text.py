@@ -41,7 +41,7 @@ def test_tokens(text: str, tokens: list[str]) -> None:
 
 def test_own_token_pattern() -> None:
     assert terms_of("x1 y2, zz", token_pattern=r"\w+") == ("x1", "y2", "zz")
-    with pytest.raises(InputError, match="no regular expression"):
+    with pytest.raises(InputError, match="not a regular expression"):
         Pruning(token_pattern="(")
 
 

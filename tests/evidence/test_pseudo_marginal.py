@@ -359,7 +359,7 @@ def test_the_prior_takes_no_pilot() -> None:
     ("options", "message"),
     [
         ({"inner": 0}, "at least one inner sweep"),
-        ({"choose": "best"}, "known are weighted, last"),
+        ({"choose": "best"}, "choose from weighted, last"),
         ({"start": "pilot"}, "'uniform' z or at a given one"),
         ({"sampler": "gibbs"}, "unknown sampler"),
     ],

@@ -12,7 +12,7 @@ def test_the_papers_choices():
 
 
 def test_bad_names_and_topics():
-    with pytest.raises(InputError, match="known are griffiths-steyvers, asuncion, gensim"):
+    with pytest.raises(InputError, match="choose from griffiths-steyvers, asuncion, gensim"):
         ad_hoc("mallet", 8)
     with pytest.raises(InputError, match="at least 1"):
         ad_hoc("gensim", 0)

@@ -57,7 +57,7 @@ def test_slices_of_a_normal_law():
 
 
 def test_nothing_to_do():
-    with pytest.raises(InputError, match="nothing to do"):
+    with pytest.raises(InputError, match="at least 1 sweep is needed"):
         full_bayes(CORPUS, 2, sweeps=0, burn_in=0, rng=np.random.default_rng(1))
 
 

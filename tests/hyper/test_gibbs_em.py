@@ -201,7 +201,7 @@ def test_a_maximum_at_the_end_of_the_range_is_said(update):
     options = {"sweeps": 50, "burn_in": 5, "steps": 30, "update": update}
     found = gibbs_em(SEPARATE, 2, rng=np.random.default_rng(1), start=Prior(0.05, 0.5), **options)
     assert found.path[-1, 0] == pytest.approx(ENDS[0], rel=10.0)
-    assert "the best alpha is at the end of its range, 0.0001" in found.warnings[0]
+    assert "The best alpha is at the end of its range, 0.0001" in found.warnings[0]
     assert np.all(np.isfinite(found.path))
 
 
@@ -223,7 +223,7 @@ def test_h_without_a_meaning_and_bad_options():
         gibbs_em(CORPUS, 2, **options, start=Prior((0.1, 0.2), 0.5))
     with pytest.raises(InputError, match="update is one of"):
         gibbs_em(CORPUS, 2, **options, update="newton")
-    with pytest.raises(InputError, match="lengths one of"):
+    with pytest.raises(InputError, match="lengths is one of"):
         gibbs_em(CORPUS, 2, **options, lengths="long")
-    with pytest.raises(InputError, match="nothing to do"):
+    with pytest.raises(InputError, match="at least 1 step and 1 sweep are needed"):
         gibbs_em(CORPUS, 2, **{**options, "sweeps": 0})

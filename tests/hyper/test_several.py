@@ -80,14 +80,14 @@ def test_what_is_said(monkeypatch):
     pretend(monkeypatch, *near)
     assert several.agreement(near) > DISAGREE
     said = search_several(SMALL, 2, chains=4, sweeps=100).warnings
-    assert said == [f"chain {number}: too short" for number in range(4)]
+    assert said == [f"Chain {number}: too short" for number in range(4)]
     pretend(monkeypatch, *near[:3], made_up(rng, 20, shift=1.0))
-    assert "the chains disagree by far more" in search_several(SMALL, 2, chains=4, sweeps=100).warnings[0]
+    assert "The chains disagree by far more" in search_several(SMALL, 2, chains=4, sweeps=100).warnings[0]
     pretend(monkeypatch, *near[:2])
-    assert "needs at least 4 of them, not 2" in search_several(SMALL, 2, chains=2, sweeps=100).warnings[0]
+    assert "needs at least 4 independent chains, not 2" in search_several(SMALL, 2, chains=2, sweeps=100).warnings[0]
     pretend(monkeypatch, near[0])
     alone = search_several(SMALL, 2, chains=1, sweeps=100)
-    assert "one chain cannot see" in alone.warnings[0]
+    assert "A single chain may stay in one mode" in alone.warnings[0]
     assert (alone.agreement, alone.best) == (None, near[0])
     with pytest.raises(InputError, match="0 chains"):
         search_several(SMALL, 2, chains=0, sweeps=100)
@@ -105,6 +105,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main([*words, "--chains", "1"]) == 0
     text = capsys.readouterr().out
     assert "chain      alpha        eta" in text
-    assert "warning: one chain cannot see" in text
+    assert "warning: A single chain may stay in one mode" in text
     assert main([*words, "--method", "gibbs-em"]) == 0
     assert "ellipse  unknown" in capsys.readouterr().out

@@ -159,7 +159,7 @@ def test_a_runaway_alpha_is_held_and_said():
     """With even shares of topics everywhere the larger alpha the better."""
     found = variational_em(simulated(), 4, rng=np.random.default_rng(0), start=Prior(20.0, 20.0))
     assert found.prior.alpha == ENDS[1]
-    assert found.warnings == ["the best alpha is at the end of its range, 10000, or beyond"]
+    assert found.warnings == ["The best alpha is at the end of its range, 10000; the true best may lie beyond."]
     assert np.diff(found.bounds).min() > -1e-11 * abs(found.bounds[-1])
 
 
@@ -182,7 +182,7 @@ def test_h_without_a_meaning_and_nothing_to_do():
         variational_em(TINY, 1, rng=rng)
     with pytest.raises(InputError, match="one number"):
         variational_em(TINY, 2, rng=rng, start=Prior((0.1, 0.2), 0.5))
-    with pytest.raises(InputError, match="nothing to do"):
+    with pytest.raises(InputError, match="at least 1 step and 1 pass are needed"):
         variational_em(TINY, 2, rng=rng, passes=0)
 
 

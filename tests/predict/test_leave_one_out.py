@@ -303,11 +303,11 @@ def made_up(estimates: list[np.ndarray]) -> LeaveOneOutScore:
 def test_warnings() -> None:
     noise = np.random.default_rng(4).normal(size=(3, 20))
     wide = made_up([*(0.1 * noise[:2]), 1.5 * noise[2]])
-    assert any("1 of 3 documents: log-estimates scatter" in warning for warning in wide.warnings)
+    assert any("log-estimates of 1 of 3 documents scatter" in warning for warning in wide.warnings)
     heavy = made_up([*(0.1 * noise[:2]), 0.1 * noise[2] + 5 * (np.arange(20) == 7)])
-    assert any("1 of 3 documents: one batch of draws" in warning for warning in heavy.warnings)
+    assert any("For 1 of 3 documents one batch of draws" in warning for warning in heavy.warnings)
     drift = made_up(list(0.1 * np.cumsum(noise, axis=1) / 4))
-    assert any("correlated" in warning for warning in drift.warnings)
+    assert any("batches of sweeps are correlated" in warning for warning in drift.warnings)
     assert made_up(list(0.1 * noise)).warnings == []
     single = made_up([np.zeros(1)] * 3)
     assert single.standard_error is None
@@ -362,8 +362,8 @@ def test_one_of_many_documents_has_no_sampling_error() -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"thin": 30, "sweeps": 20}, "no estimate"),
-        ({"thin": 0}, "no estimate"),
+        ({"thin": 30, "sweeps": 20}, "thin must be from 1 to the number of sweeps"),
+        ({"thin": 0}, "thin must be from 1 to the number of sweeps"),
         ({"particles": 0}, "at least 1"),
         ({"beta": "mean"}, "unknown beta 'mean'"),
         ({"sampler": "gibbs"}, "unknown sampler"),
@@ -439,7 +439,8 @@ def test_command(path: Path, capsys: Capture) -> None:
 def test_command_for_people(path: Path, capsys: Capture) -> None:
     assert command(path, "--beta", "drawn", "--warm-up", 3) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = ["log score", "standard error", "sampling error", "perplexity"]
+    names = ["mean log probability of a document", "its Monte Carlo standard error"]
+    names += ["its error from the choice of documents", "perplexity per word"]
     assert [line.split("  ")[0] for line in lines[:4]] == names
     assert [line[:9] for line in lines[4:]] == ["warning: "] * 3
 
@@ -447,12 +448,12 @@ def test_command_for_people(path: Path, capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ("--documents 9", "cannot leave out 9 of 8 documents"),
+        ("--documents 9", "cannot leave out 9 documents: the corpus has 8"),
         ("--documents 0", "--documents: 0 is not at least 1"),
         ("--documents 8,", "numbers from 0 to 7"),
         ("--documents ,", "numbers from 0 to 7"),
         ("--documents 1,x", "--documents: 'x' is not a whole number"),
-        ("--thin 21", "no estimate from 20 sweeps thinned to one in 21"),
+        ("--thin 21", "thin must be from 1 to the number of sweeps, 20, not 21"),
         ("--particles 0", "--particles: 0 is not at least 1"),
         ("--beta mean", "--beta: invalid choice: 'mean'"),
     ],

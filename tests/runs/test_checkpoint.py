@@ -218,8 +218,8 @@ def test_a_damaged_checkpoint_is_set_aside_and_said_in_one_line(
     result = small_fit(tmp_path / "resumed")
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"bayestopics: {bad}: this checkpoint is damaged: ")
-    assert err.endswith(f"it is set aside as {bad.stem}.damaged, starting anew\n")
+    assert err.startswith(f"bayestopics: {bad}: this checkpoint is damaged (")
+    assert err.endswith(f"it is set aside as {bad.stem}.damaged, and this part of the run starts again\n")
     assert sorted(result.volatile["resumed"]) == [0, 1]
     assert not list(killed_fit.iterdir())
     assert same_bits(result, small_fit(tmp_path / "fresh"))
@@ -253,7 +253,7 @@ def test_a_run_goes_on_where_no_checkpoint_can_be_written(
         assert same_bits(small_fit(tmp_path / name), whole)
         out, err = capfd.readouterr()
         assert (out, err.count("\n")) == ("", 1)
-        assert "this checkpoint cannot be written (No space left on device); the run goes on without" in err
+        assert "this checkpoint cannot be written (No space left on device); the run continues without it" in err
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:

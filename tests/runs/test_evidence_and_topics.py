@@ -103,7 +103,7 @@ def test_out_keeps_a_finished_run_and_whatever_else_is_there(
     first = command_line(command, "--seed", 1, "--out", out)
     assert first[0] == 0
     assert command_line(command, "--seed", 1, "--out", out) == first  # read, not computed: the seconds too
-    different = f"bayestopics: --out {out}: has a different finished run; --overwrite replaces it\n"
+    different = f"bayestopics: --out {out}: holds a different finished run; --overwrite replaces it\n"
     assert command_line(command, "--seed", 2, "--out", out) == (2, "", different)
     assert read(out).task.seed == 1
     second = command_line(command, "--seed", 2, "--out", out, "--overwrite")
@@ -117,7 +117,7 @@ def test_out_keeps_a_finished_run_and_whatever_else_is_there(
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine").touch()
     for taken in (tmp_path / "folder", tmp_path / "x.ldac"):
-        said = f"bayestopics: --out {taken}: exists, and is not a run record\n"
+        said = f"bayestopics: --out {taken}: exists and is not a run record; choose another folder\n"
         for more in ([], ["--overwrite"]):
             assert command_line(command, "--out", taken, *more) == (2, "", said)
     assert [path.name for path in (tmp_path / "folder").iterdir()] == ["mine"]

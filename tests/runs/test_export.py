@@ -113,5 +113,5 @@ def test_refusals(tmp_path: Path) -> None:
     study = dataclasses.replace(tiny_record(), task=dataclasses.replace(tiny_record().task, study="first_look"))
     with pytest.raises(InputError, match="is not a record of `fit`"):
         to_arviz(study)
-    with pytest.raises(InputError, match="no readable run record"):
+    with pytest.raises(InputError, match="has no readable run record"):
         to_arviz(tmp_path / "nothing")

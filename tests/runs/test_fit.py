@@ -88,7 +88,7 @@ class Dying(Failing):
     ("checkpoint", "line"),
     [
         (Failing, "line 7: bad"),
-        (Dying, "a worker process died, perhaps for want of memory: fewer workers need less"),
+        (Dying, "a worker process died, perhaps because memory ran out; use fewer workers (--workers)"),
     ],
 )
 def test_an_error_in_a_worker_is_one_line(
@@ -159,7 +159,7 @@ def test_interrupted_killed_and_resumed(
     process = start()
     wait_for(lambda: len(state_files(checkpoints)) == 2, process)
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C: to the parent and to the workers
-    line = "interrupted; the same command goes on from its last checkpoint"
+    line = "interrupted; the same command continues from its last checkpoint"
     assert (process.communicate()[1], process.returncode) == (f"bayestopics: {line}\n", 130)
     wait_for(lambda: session_is_empty(process.pid))
     assert [resumed for resumed, _ in progress(checkpoints)] == [0, 0]

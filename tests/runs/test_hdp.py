@@ -152,7 +152,7 @@ def test_disagreement_is_said_in_words() -> None:
     found = hdp(corpus, sweeps=6, burn_in=0, chains=2).summary()
     assert [chain["start"] for chain in found["chains"]] == [1, 20]
     assert found["rhat_topics"] > 1.01
-    assert any("the chains disagree about the number of topics (means " in text for text in found["warnings"])
+    assert any("The chains disagree about the number of topics (means " in text for text in found["warnings"])
     streams = hdp(corpus, method="truncation-free", sweeps=1, batch_size=5, chains=4).summary()
     ends = [int(k) for k in streams["topics"]]
     assert len(ends) > 1

@@ -224,7 +224,7 @@ def test_interrupted_killed_and_resumed(
     process = start(command, workers=2)
     wait_for(lambda: done(checkpoints) > 0, process)
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C: to the parent and to the workers
-    line = "interrupted; the same command goes on from its last checkpoint"
+    line = "interrupted; the same command continues from its last checkpoint"
     assert process.communicate(timeout=PATIENCE) == ("", f"bayestopics: {line}\n")
     assert process.returncode == 130
     before = done(checkpoints)

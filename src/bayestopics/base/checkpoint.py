@@ -1,4 +1,4 @@
-"""What a long computation needs in order to go on after it was killed."""
+"""The interface of a checkpoint, with which a long computation can continue after an interruption."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Checkpoint(Protocol):
-    """`runs.checkpoint.Checkpoint`."""
+    """The interface of `runs.checkpoint.Checkpoint`."""
 
     def load(self) -> Any | None: ...
     def due(self) -> bool: ...
@@ -15,7 +15,7 @@ class Checkpoint(Protocol):
 
 
 class NoCheckpoint:
-    """For what is over in an instant."""
+    """A checkpoint that saves nothing, for short computations."""
 
     def load(self) -> None: ...
 

@@ -1,10 +1,10 @@
-"""Which code made a result: hashes of what package modules do.
+"""Hashes of the code that made a result.
 
-Snakemake does not look inside packages, and numba's cache does not notice a change in another file. Both are told
-by these hashes: a rule's parameters hold `code_hash` of the modules it runs, the kernel cache lives in a folder
-named by `kernel_hash`. A hash is over the syntax tree without comments and docstrings, so that mending a sentence
-does not cost a night of computing. A package's `__init__` only names things: it is followed to what it names, but
-not hashed, so that registering a new sampler does not rerun the others.
+Snakemake does not look inside packages, and numba's cache does not notice a change in another file. These hashes tell
+both: the parameters of a rule include the `code_hash` of the modules that it runs, and the kernel cache is in a folder
+named after `kernel_hash`. A hash is computed from the syntax tree without comments and docstrings, so that rewording a
+comment does not cost a night of computing. A package's `__init__` only lists names: the modules that it imports are
+followed, but it is not hashed itself, so that registering a new sampler does not rerun the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def _file(module: str) -> Path | None:
 def _imports(module: str) -> frozenset[str]:
     """The package's own modules that this one imports, at its top or inside functions, or names in a string.
 
-    Those that a package's `__init__` names in strings do not count: of its registry a run takes one, and says which.
+    Modules that a package's `__init__` names in strings do not count: they are a registry, of which a run uses one
+    entry and names it itself.
     """
     path = _file(module)
     if path is None:
@@ -54,7 +55,7 @@ def _imports(module: str) -> frozenset[str]:
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes below this one, but for what is imported for the types alone."""
+    """All nodes below this one, except imports for type checking only."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
             continue
@@ -63,7 +64,7 @@ def _running(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def modules_used(*entry: str) -> list[str]:
-    """All package modules reached from these by imports, themselves included."""
+    """All package modules that these modules import, directly or indirectly, and the modules themselves."""
     seen: set[str] = set()
     todo = list(entry)
     while todo:
@@ -71,7 +72,7 @@ def modules_used(*entry: str) -> list[str]:
         if module in seen:
             continue
         if _file(module) is None:
-            raise ValueError(f"no module {module}")
+            raise ValueError(f"there is no module {module}")
         seen.add(module)
         todo += _imports(module)
     return sorted(seen)
@@ -82,7 +83,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 @cache
 def _meaning(path: Path) -> bytes:
-    """The syntax tree of a file as text: comments, docstrings, blank lines and line breaks leave no trace in it."""
+    """The syntax tree of a file as text, which does not depend on comments, docstrings and line breaks."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
@@ -105,7 +106,7 @@ def code_hash(*entry: str) -> str:
 
 
 def kernel_hash() -> str:
-    """A hash of every module that has compiled kernels, and of the one that says how they are compiled."""
+    """A hash of every module that has compiled kernels, and of the module that compiles them."""
     marker = re.compile(r"^\s*from bayestopics\.base\.jit import", re.MULTILINE)
     kernels = (p for p in ROOT.rglob("*.py") if marker.search(p.read_text(encoding="utf-8")))
     return _hash_files({*kernels, ROOT / "base" / "jit.py"})

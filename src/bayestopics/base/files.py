@@ -1,4 +1,4 @@
-"""Files: whole or absent when written, one clear line when unreadable."""
+"""Files: always complete or absent when written; an error of one line when they cannot be read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayestopics.base.problems import InputError
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A temporary path beside `target` (a file or a folder) that takes its name only if all went well."""
+    """A temporary path beside `target` (a file or a folder), which is renamed to `target` if there was no error."""
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     scratch.chmod(0o755)
@@ -25,7 +25,7 @@ def replacing(target: Path) -> Iterator[Path]:
     try:
         yield temporary
         if temporary.is_dir() and target.is_dir():
-            os.replace(target, old)  # by a rename: a kill never leaves half of it
+            os.replace(target, old)  # a rename, so that an interruption never leaves half a folder
         os.replace(temporary, target)
     except BaseException:
         if old.exists() and not target.exists():
@@ -36,7 +36,7 @@ def replacing(target: Path) -> Iterator[Path]:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file, unpacked where it is gzip; every fault is an InputError that names the file."""
+    """The bytes of a file, unpacked if its name ends in .gz; every fault is an InputError that names the file."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -48,16 +48,16 @@ def read_bytes(path: Path) -> bytes:
     try:
         return gzip.decompress(raw)
     except EOFError:
-        raise InputError(f"{path}: truncated gzip file") from None
+        raise InputError(f"{path}: truncated gzip file; its end is missing") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: not a valid gzip file ({error})") from None
 
 
 def decode(data: bytes, path: Path | str, encoding: str = "utf-8") -> str:
-    """Text from bytes; the line of the first undecodable byte is in the error."""
+    """Text from bytes; the error names the line of the first byte that cannot be decoded."""
     try:
         known = codecs.lookup(encoding)
-        # a byte order mark is no letter
+        # utf-8-sig, so that a byte order mark does not become part of the text
         return data.decode("utf-8-sig" if known.name == "utf-8" else encoding)
     except LookupError:
         raise InputError(f"{path}: unknown encoding {encoding!r}") from None
@@ -67,7 +67,7 @@ def decode(data: bytes, path: Path | str, encoding: str = "utf-8") -> str:
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Lines without their ends (\\n or \\r\\n); an end at the end of the file starts no new line."""
+    """Lines without their ends (\\n or \\r\\n); a line end at the end of the file does not start another line."""
     lines = decode(read_bytes(path), path, encoding).replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()

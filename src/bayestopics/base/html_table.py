@@ -1,4 +1,4 @@
-"""A table as a page."""
+"""A table as an HTML page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ td.long {{ min-width: 18em; }} .note {{ color: #a33; }}
 
 
 def html_table(table: pd.DataFrame, title: str, note: str = "") -> str:
-    """A table as a page of its own, for the report; columns that are empty throughout are left out."""
+    """A table as an HTML page for the report; empty columns are left out."""
     table = table.loc[:, [table[column].notna().any() and (table[column] != "").any() for column in table.columns]]
     head = "".join(f"<th>{html.escape(column.replace('_', ' '))}</th>" for column in table.columns)
     rows = ["".join(_cell(value) for value in row) for row in table.itertuples(index=False)]

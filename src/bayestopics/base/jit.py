@@ -1,7 +1,7 @@
-"""numba, with its cache on disk in a folder named by the kernels' sources.
+"""Compilation by numba, with a cache on disk in a folder that is named after the kernels' sources.
 
-numba's cache does not notice when a kernel that another file inlines has changed; a folder a version does.
-`BAYESTOPICS_CACHE` moves the cache (default: ~/.cache/bayestopics).
+numba's cache does not notice when a kernel changes that another file inlines; so each version of the sources has its
+own folder. `BAYESTOPICS_CACHE` moves the cache (default: ~/.cache/bayestopics).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def sum_kernel(function: Kernel) -> Kernel:
-    """The same, with sums in any order, so that the CPU adds several terms at once."""
+    """Like `kernel`, but sums may be reordered, so that the CPU adds several terms at once."""
     return cast(Kernel, numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})(function))
 
 
 def parallel_kernel(function: Kernel) -> Kernel:
-    """The same, with `prange` loops run by several threads."""
+    """Like `kernel`, but several threads run the `prange` loops."""
     return cast(Kernel, numba.njit(cache=True, error_model="numpy", parallel=True)(function))

@@ -1,4 +1,4 @@
-"""How much memory this process has had."""
+"""The largest amount of memory that this process has used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 
 def peak_mb() -> float:
-    """Of this process alone: ru_maxrss of a child begins at its parent's memory on Linux, VmHWM does not."""
+    """Peak memory of this process alone, in MB. On Linux it is VmHWM, because ru_maxrss of a child process starts at
+    the memory of its parent."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))

@@ -1,9 +1,9 @@
-"""State of a computation as bytes and back, with nothing in the file that could be run.
+"""The state of a computation as bytes and back, with nothing in the file that could be executed.
 
-A packed file is one line of text, a checksum, and an npz archive: the structure as JSON, and the arrays that it refers
-to by number. Besides plain values there may be arrays, tables, random generators and dataclasses. A dataclass is named
-by its module and filled in without calling anything; only modules that the program has already imported are looked at.
-Whatever else a file asks for is damage.
+A packed file is a line of text, a checksum, and an npz archive with the structure as JSON and the arrays that it refers
+to by number. The state may consist of plain values, arrays, tables, random generators and dataclasses. A dataclass is
+stored as the name of its class and its fields; it is restored without calling any code, and only if the program has
+already imported its module. A file with anything else counts as damaged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def pack(value: Any) -> bytes:
 def unpack(data: bytes) -> Any:
     start = len(_head(b""))
     if not data.startswith(MAGIC) or len(data) < start:
-        raise Damaged("it is no file of ours, or cut short")
+        raise Damaged("it is not a checkpoint of bayestopics, or its end is missing")
     body = data[start:]
     if data[:start] != _head(body):
         raise Damaged("its checksum is wrong")
@@ -51,8 +51,8 @@ def unpack(data: bytes) -> Any:
         return _Unpacker(arrays).value(json.loads(arrays[STRUCTURE].tobytes()))
     except Damaged:
         raise
-    except Exception as error:  # a checksum may be planted too
-        raise Damaged(f"it cannot be understood ({type(error).__name__}: {error})") from None
+    except Exception as error:  # a manipulated file may have a valid checksum
+        raise Damaged(f"its content cannot be read ({type(error).__name__}: {error})") from None
 
 
 def _head(body: bytes) -> bytes:
@@ -60,11 +60,11 @@ def _head(body: bytes) -> bytes:
 
 
 class _Packer:
-    """Values as JSON: plain ones as they are, lists as lists, all else as {kind: content}."""
+    """Values as JSON: plain values and lists as they are, everything else as {kind: content}."""
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray] = []
-        self._numbers: dict[int, int] = {}  # of arrays that are there already: what was shared stays shared
+        self._numbers: dict[int, int] = {}  # arrays that are already stored, so that shared arrays stay shared
 
     def plain(self, value: Any) -> Any:
         if value is None or type(value) in (bool, int, float, str):
@@ -75,7 +75,7 @@ class _Packer:
             return {"tuple": [self.plain(item) for item in value]}
         if type(value) is dict:
             return {"dict": [[self.plain(key), self.plain(item)] for key, item in value.items()]}
-        if type(value) is np.ndarray:  # no subclass: a mask, say, would be lost
+        if type(value) is np.ndarray:  # no subclass: its extra content, such as a mask, would be lost
             return {"array": [self._number(value), value.flags.writeable]}
         if isinstance(value, np.generic):
             return {"scalar": self._number(np.array(value))}
@@ -140,10 +140,10 @@ class _Unpacker:
 
     def _dataclass(self, module: str, name: str, content: dict[str, Any]) -> Any:
         kind: Any = sys.modules.get(module)
-        for part in name.split("."):  # in the dictionaries: `getattr` may call something
+        for part in name.split("."):  # looked up in dictionaries, because `getattr` may call code
             kind = vars(kind).get(part) if isinstance(kind, ModuleType | type) else None
         if not isinstance(kind, type) or not dataclasses.is_dataclass(kind):
-            raise Damaged(f"{module}.{name} is no dataclass here")
+            raise Damaged(f"{module}.{name} is not a dataclass here")
         if {field.name for field in dataclasses.fields(kind)} != set(content):
             raise Damaged(f"{module}.{name} has other fields")
         made = object.__new__(kind)

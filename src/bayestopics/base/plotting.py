@@ -1,4 +1,4 @@
-"""What all figures share: colours that colour-blind readers can tell apart, and the scale's label."""
+"""What all figures share: colours that colour-blind readers can tell apart, and a label for the scale."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ STYLE: dict[Any, Any] = {
 
 
 def use_style() -> None:
-    """For a program that draws files and nothing else; a user's own session is left as it is."""
+    """Set the style for a program that only draws files; do not use it in a user's own session."""
     matplotlib.use("Agg")
     plt.rcParams.update(STYLE)
 
 
 def label_scale(figure: Figure, scale: str) -> None:
-    """Every figure says at which scale it was made."""
+    """Write the scale of the run into a corner of the figure."""
     figure.text(0.995, 0.005, f"scale: {scale}", ha="right", va="bottom", fontsize=8, color="#666666")
 
 
 def plain_ticks(side: Axis) -> None:
-    """Ticks of a log scale as plain numbers, few enough to be read also where it spans less than a decade."""
+    """Show the ticks of a log scale as plain numbers, few enough to be readable even if it spans less than a decade."""
     low, high = side.get_view_interval()
     decades = np.log10(high / low)
     if decades > 4:

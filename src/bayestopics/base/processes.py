@@ -1,7 +1,7 @@
-"""Worker processes: none outlives its parent, Ctrl-C is for the parent alone, and the death of one is one line.
+"""Worker processes: none outlives its parent, only the parent reacts to Ctrl-C, and if one dies, the error is one line.
 
-Each is a fresh Python process. It ends when the other end of a pipe, the `lifeline`, is closed - by the parent when
-something went wrong, or by the parent's death.
+Each worker is a fresh Python process. It ends when the other end of a pipe, the `lifeline`, is closed: by the parent
+after an error, or by the parent's death.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _shared: tuple[Any, ...] = ()  # in a worker
 
 @contextmanager
 def pool(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
-    """Gives `submit`: submit(function, *arguments) runs function(*shared, *arguments) in one of the workers.
+    """Start workers; yields `submit`: submit(function, *arguments) runs function(*shared, *arguments) in a worker.
 
-    What is shared goes to each worker once, with the same share of the threads.
+    The shared values are sent to each worker once. Each worker gets the same share of the threads.
     """
-    context = multiprocessing.get_context("spawn")  # a fork would copy numba's threads in any state
+    context = multiprocessing.get_context("spawn")  # a fork would copy numba's threads in an undefined state
     lifeline, end = context.Pipe(duplex=False)
     threads = max(1, numba.get_num_threads() // workers)
     lean = [_renewed(value) for value in shared]
@@ -44,18 +44,20 @@ def pool(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
         with lifeline, end, executor:
             try:
                 for _ in range(workers):
-                    # they start now: an executor does not see the death of a worker that starts with its last job
+                    # start them now: an executor does not notice the death of a worker that starts with its last job
                     _submit(executor, _nothing)
                 yield partial(_submit, executor)
             except BaseException:
                 end.close()
                 raise
     except BrokenProcessPool:
-        raise InputError("a worker process died, perhaps for want of memory: fewer workers need less") from None
+        raise InputError(
+            "a worker process died, perhaps because memory ran out; use fewer workers (--workers)"
+        ) from None
 
 
 def _submit(executor: ProcessPoolExecutor, function: Callable, *arguments: Any) -> Future:
-    """This starts the workers. They inherit that SIGINT is blocked."""
+    """Submit a call. The first calls start the workers, which inherit that SIGINT (Ctrl-C) is blocked."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return executor.submit(_call, function, *arguments)
@@ -64,7 +66,7 @@ def _submit(executor: ProcessPoolExecutor, function: Callable, *arguments: Any) 
 
 
 def first_done(running: Iterable[Future]) -> set[Future]:
-    """Wait until one is done, or more; how far all is, is said meanwhile."""
+    """Wait until at least one future is done, and report progress meanwhile."""
     while not (done := wait(running, timeout=REFRESH, return_when=FIRST_COMPLETED).done):
         tick()
     return done
@@ -80,7 +82,7 @@ def in_processes(
 ) -> list[Any]:
     """job(shared, *arguments, progress=...) for each tuple of arguments, at most `workers` at a time.
 
-    `progress` is to be told how many steps are done, of `steps` in all jobs together.
+    Each job calls `progress` with the number of its finished steps; `steps` is the number in all jobs together.
     """
     done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # steps of each, in shared memory
     with pool(workers, done, shared) as submit:
@@ -100,9 +102,9 @@ def _counting(done: Any, shared: Any, number: int, job: Callable[..., Any], *arg
 
 
 def _renewed(value: Any) -> Any:
-    """A dataclass made anew, all the way down: without what it has cached, and with its arrays read-only.
+    """A new copy of a dataclass and of the dataclasses in it: without cached values, and with read-only arrays.
 
-    Pickling forgets that the tokens of a corpus are read-only, and the kernels are compiled for those.
+    Pickling does not keep the tokens of a corpus read-only, but the kernels are compiled for read-only arrays.
     """
     if not is_dataclass(value) or isinstance(value, type):
         return value
@@ -112,7 +114,7 @@ def _renewed(value: Any) -> Any:
 
 @contextmanager
 def using_threads(count: int) -> Iterator[None]:
-    """Parallel kernels use so many threads within this block."""
+    """Parallel kernels use `count` threads within this block."""
     before = numba.get_num_threads()
     numba.set_num_threads(count)
     try:

@@ -1,7 +1,7 @@
-"""How far a computation is: a bar on a terminal, otherwise a line about every half minute on standard error.
+"""Shows the progress of computations: a bar on a terminal, otherwise a line on standard error every half minute.
 
-Computations may contain others. A line tells of all that are under way, the outermost first. A worker process says
-nothing: whoever started it counts for it (`telling`).
+Computations may contain others. A line reports all that are running, the outermost first. A worker process prints
+nothing: the process that started it counts for it (`telling`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _silent = False
 
 
 class Progress:
-    """Within a `with` block: how many of `total` units are done."""
+    """Counts how many of `total` units are done, within a `with` block."""
 
     def __init__(self, description: str, total: int, unit: str, done: int = 0) -> None:
         self.description, self.total, self.unit, self.done = description, total, unit, done
@@ -37,7 +37,7 @@ class Progress:
         if not _under_way:
             _last_line = self._start
         nested = bool(_under_way)
-        _under_way.append(self)  # first: whoever is interrupted from now on ends it
+        _under_way.append(self)  # first, so that `end` closes it after an interruption
         if not _silent and sys.stderr.isatty():
             self._bar = tqdm(
                 desc=self.description, total=self.total, initial=self.done, unit=self.unit, leave=not nested
@@ -45,14 +45,14 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self in _under_way:  # and was not ended with a computation that failed
+        if self in _under_way:  # `end` has not removed it yet
             _under_way.remove(self)
         if self._bar is not None:
             self._bar.close()
 
     def update(self, more: int = 1) -> None:
         self.done += more
-        self.total = max(self.total, self.done)  # which may have been a guess
+        self.total = max(self.total, self.done)  # the total may have been a guess
         if self._bar is not None:
             self._bar.total = self.total
             self._bar.update(more)
@@ -67,7 +67,8 @@ class Progress:
 
 
 def tick() -> None:
-    """Say how far everything is, if it was not said lately. Whoever waits for others calls it now and then."""
+    """Print the progress of everything, unless it was printed recently. Code that waits for others calls it
+    regularly."""
     global _last_line
     now = time.monotonic()
     if _silent or not _under_way or now - _last_line < EVERY_SECONDS or sys.stderr.isatty():
@@ -79,7 +80,7 @@ def tick() -> None:
 
 
 def end() -> None:
-    """After an error: nothing is under way, and what is said next is not said on the line of a bar."""
+    """End all progress after an error, so that the next message does not appear on the line of a bar."""
     while _under_way:
         _under_way[-1].__exit__()
 
@@ -87,7 +88,7 @@ def end() -> None:
 def counted(
     items: Iterable[Item], description: str, unit: str = "sweep", total: int | None = None, done: int = 0
 ) -> Iterator[Item]:
-    """The items, counted. `done` are those of `total` that came before; without `total`, the items are all."""
+    """Yield the items and count them. `done` of `total` items came before; without `total`, these are all."""
     if total is None:
         items = list(items) if not isinstance(items, range | list | tuple) else items
         total = len(items)
@@ -98,7 +99,7 @@ def counted(
 
 
 def counted_sweeps(numbers: range, description: str, done: int = 0) -> Iterator[int]:
-    """Sweeps, of which the first `done` were made before; each is told to whoever counts those of several chains."""
+    """Yield the numbers of the sweeps after the first `done`, and count them; within `telling`, report each instead."""
     if _tell is None:
         yield from counted(numbers[done:], description, total=len(numbers), done=done)
         return
@@ -110,7 +111,7 @@ def counted_sweeps(numbers: range, description: str, done: int = 0) -> Iterator[
 
 @contextmanager
 def telling(tell: Callable[[int], object]) -> Iterator[None]:
-    """Within this block each of `counted_sweeps` calls tell(1), and has no bar of its own."""
+    """Within this block, each sweep of `counted_sweeps` calls tell(1) and there is no bar of its own."""
     global _tell
     before, _tell = _tell, tell
     try:
@@ -120,7 +121,7 @@ def telling(tell: Callable[[int], object]) -> Iterator[None]:
 
 
 def be_silent() -> None:
-    """For a worker process."""
+    """Print no progress, for a worker process."""
     global _silent
     _silent = True
 

@@ -1,4 +1,4 @@
-"""Long computations in stages: what was done before a kill is not done again, and the bits are the same."""
+"""Long computations in stages: after an interruption, finished stages are not repeated, and the bits are the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Made = TypeVar("Made")
 
 
 class Stages:
-    """The results of the stages so far, and the generator as it was after the last one."""
+    """The results of the stages so far, and the state of the generator after the last one."""
 
     def __init__(self, rng: np.random.Generator, checkpoint: Checkpoint | None = None) -> None:
         self.checkpoint, self.rng, self.next = checkpoint or NoCheckpoint(), rng, 0
@@ -22,7 +22,7 @@ class Stages:
             self.results, rng.bit_generator.state = saved
 
     def __call__(self, compute: Callable[[np.random.Generator], Made]) -> Made:
-        """The result of the next stage: computed, or as it was."""
+        """The result of the next stage: computed, or restored from the checkpoint."""
         if self.next == len(self.results):
             self.results.append(compute(self.rng))
             if self.checkpoint.due():
@@ -33,5 +33,5 @@ class Stages:
 
     @property
     def inside(self) -> Checkpoint:
-        """A checkpoint for the stage that is computed now: a long one need not begin again."""
+        """A checkpoint for the stage that is being computed, so that a long stage need not start again."""
         return self.checkpoint.part(f"stage {self.next}")

@@ -13,9 +13,9 @@ PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
 class Stopwatch:
-    """Wall and CPU seconds since it was made, of this process and of those that it started and that have ended.
+    """Wall and CPU seconds since it was made, of this process and of its child processes that have ended.
 
-    The peak memory is that of the largest of them.
+    The peak memory is that of the largest of these processes.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the commands share: the parser, PATH and how to read it, the model, where the record goes; types of values."""
+"""What the commands share: the parser, groups of options that several commands have, and types of option values."""
 
 from __future__ import annotations
 
@@ -9,17 +9,26 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from bayestopics.base.problems import InputError
+from bayestopics.lda import SAMPLERS
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors in one line."""
+    """argparse, but an error is one line."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see `{self.prog} --help`)")
 
 
+class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Adds the default to a help text, unless it is None or False: then the text itself says what happens."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        told = action.default is None or action.default is False
+        return action.help if told else super()._get_help_string(action)
+
+
 def add_command(commands: Any, command: ModuleType) -> None:
-    """A command that computes: a module with NAME, HELP, PARENTS, `arguments`, `check` and `call`."""
+    """Add a command that computes: a module with NAME, HELP, PARENTS, `arguments`, `check` and `call`."""
     parents = [reading(), *command.PARENTS, record(), output()]
     parser = add_parser(commands, command.NAME, parents, command.HELP)
     parser.set_defaults(command=command)
@@ -28,7 +37,7 @@ def add_command(commands: Any, command: ModuleType) -> None:
 
 def add_parser(commands: Any, name: str, parents: list[Parser], help: str) -> Parser:
     parser: Parser = commands.add_parser(
-        name, help=help, description=help, parents=parents, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+        name, help=help, description=help, parents=parents, formatter_class=HelpFormatter
     )
     parser.set_defaults(command=None, notes=[])
     return parser
@@ -36,54 +45,70 @@ def add_parser(commands: Any, name: str, parents: list[Parser], help: str) -> Pa
 
 def output() -> Parser:
     parent = Parser(add_help=False)
-    parent.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    parent.add_argument("--json", action="store_true", help="print the result as one JSON object")
     return parent
 
 
 def record() -> Parser:
-    """Where the record goes."""
+    """Where the run record goes, and the seed."""
     parent = Parser(add_help=False)
     group = parent.add_argument_group("record")
-    about = "a folder for the run record; a run that was killed goes on where it was when it is called again"
+    about = "folder to keep the result in (default: nothing is kept); a finished run there is read instead of repeated"
     group.add_argument("--out", metavar="DIR", help=about)
-    about = "replace a different finished run in that folder, or compute the same one again"
+    about = "compute again, and replace the run that is in the folder --out, even if it is a different one"
     group.add_argument("--overwrite", action="store_true", help=about)
-    about = "publish the record to MLflow: to MLFLOW_TRACKING_URI, or to results/mlflow.db in this folder"
+    about = "publish the result to MLflow, at MLFLOW_TRACKING_URI or in results/mlflow.db of the present folder"
     group.add_argument("--track", action="store_true", help=about)
-    group.add_argument("--seed", type=count, default=0, metavar="s", help="root of all random numbers")
+    about = "seed of the random numbers; the same seed gives the same result"
+    group.add_argument("--seed", type=count, default=0, metavar="s", help=about)
     return parent
 
 
 def reading() -> Parser:
-    """PATH, and how to read it."""
+    """PATH, and the options that say how to read it."""
     parent = Parser(add_help=False)
-    parent.add_argument("path", metavar="PATH", help="a registered corpus, a file or a folder (see bayestopics --help)")
-    group = parent.add_argument_group("reading")
-    group.add_argument("--terms", type=positive, metavar="V", help="number of terms, where no vocabulary says it")
-    texts = parent.add_argument_group("texts (a TSV or a folder)")
-    texts.add_argument("--stop-words", default="english", help="english, none, or a file with one word per line")
-    texts.add_argument("--min-documents", type=positive, default=1, help="keep terms in at least so many documents")
-    texts.add_argument("--max-fraction", type=float, default=1.0, help="keep terms in at most this share of documents")
-    texts.add_argument("--min-count", type=positive, default=1, help="keep terms that occur at least so often")
-    texts.add_argument("--encoding", default="utf-8", help="of the texts")
+    parent.add_argument(
+        "path", metavar="PATH", help="corpus: a registered name, a file or a folder (see bayestopics --help)"
+    )
+    group = parent.add_argument_group("reading the corpus")
+    about = "size of the vocabulary, for a file without one (default: the largest term number in the file, plus 1)"
+    group.add_argument("--terms", type=positive, metavar="V", help=about)
+    texts = parent.add_argument_group("reading texts (a TSV file or a folder)")
+    about = "words to leave out: english, none, or a file with one word per line"
+    texts.add_argument("--stop-words", default="english", metavar="WORDS", help=about)
+    about = "drop terms that occur in fewer than n documents"
+    texts.add_argument("--min-documents", type=positive, default=1, metavar="n", help=about)
+    about = "drop terms that occur in more than this share of the documents, from 0 to 1"
+    texts.add_argument("--max-fraction", type=float, default=1.0, metavar="SHARE", help=about)
+    about = "drop terms that occur fewer than n times in all"
+    texts.add_argument("--min-count", type=positive, default=1, metavar="n", help=about)
+    texts.add_argument("--encoding", default="utf-8", metavar="NAME", help="character encoding of the texts")
     return parent
 
 
+ALPHA = "Dirichlet parameter of the topics in a document (small: few topics per document)"
+ETA = "Dirichlet parameter of the terms in a topic (small: few terms per topic)"
+SAMPLER = f"sampler of the topics: {', '.join(SAMPLERS)}"
+
+
 def model(sweeps: int, burn_in: int) -> Parser:
-    """One number of topics, a prior and a chain."""
+    """One number of topics, the prior, the sampler and the length of its chains."""
     parent = Parser(add_help=False)
     group = parent.add_argument_group("model and chain")
     group.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
-    group.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help="a number, or T numbers: 0.1,0.2,...")
-    group.add_argument("--eta", type=number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
-    group.add_argument("--sampler", default="single-site", metavar="NAME", help="which sampler")
-    group.add_argument("--sweeps", type=positive, default=sweeps, metavar="n", help="sweeps kept, after the burn-in")
-    group.add_argument("--burn-in", type=count, default=burn_in, metavar="b", help="sweeps dropped first")
+    about = f"{ALPHA}; one number for all topics, or T numbers (0.1,0.2,...)"
+    group.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help=about)
+    group.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)
+    group.add_argument("--sampler", default="single-site", metavar="NAME", help=SAMPLER)
+    about = "number of sweeps to keep from each chain; a sweep updates every token once"
+    group.add_argument("--sweeps", type=positive, default=sweeps, metavar="n", help=about)
+    about = "number of sweeps to drop before the first one that is kept"
+    group.add_argument("--burn-in", type=count, default=burn_in, metavar="b", help=about)
     return parent
 
 
 def add_workers(parser: Any, help: str) -> None:
-    about = f"{help}; the results do not depend on it"
+    about = f"{help}; the results do not depend on it (default: all cores, here %(default)s)"
     parser.add_argument("--workers", type=positive, default=cores(), metavar="w", help=about)
 
 
@@ -144,7 +169,7 @@ def interval(text: str) -> tuple[float, float]:
     """0.1,2."""
     low, comma, high = text.partition(",")
     if not comma or not number(low) < number(high):
-        raise argparse.ArgumentTypeError(f"{text!r} is not two rising numbers, as 0.1,2")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range: write the smaller number first, as in 0.1,2")
     return number(low), number(high)
 
 
@@ -152,7 +177,7 @@ def shape(text: str) -> tuple[int, int]:
     """9x11."""
     first, cross, second = text.partition("x")
     if not cross:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a grid, as 9x11")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a grid: write two numbers of points, as in 9x11")
     return positive(first), positive(second)
 
 
@@ -164,7 +189,7 @@ def share(text: str) -> float:
 
 
 def documents(text: str) -> int | list[int] | None:
-    """How many, or, with a comma, which; None for all."""
+    """How many documents; with a comma, which ones; None for all of them."""
     if text == "all":
         return None
     return [count(part) for part in text.split(",") if part] if "," in text else positive(text)

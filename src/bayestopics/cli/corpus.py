@@ -8,31 +8,37 @@ from pathlib import Path
 from typing import Any
 
 from bayestopics.base.problems import InputError
-from bayestopics.cli.arguments import Parser, add_parser, alpha, count, number, positive, reading
+from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_parser, alpha, count, number, positive, reading
 
 Summary = dict[str, Any]
-Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # what there is to see, and the same for people
+Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # the values, and the same as text for people
 
 
 def add(commands: Any, output: Parser) -> None:
-    help = "documents, terms, tokens and fingerprint of a corpus"
+    help = "show the size of a corpus (documents, terms, tokens) and its fingerprint"
     add_parser(commands, "info", [reading(), output], help).set_defaults(look=info)
-    simulated = add_parser(commands, "simulate", [output], "draw a corpus from LDA")
+    help = "simulate a corpus from latent Dirichlet allocation (LDA)"
+    simulated = add_parser(commands, "simulate", [output], help)
     simulated.set_defaults(look=simulate)
     simulated.add_argument("--documents", type=positive, default=100, metavar="D", help="number of documents")
-    simulated.add_argument("--length", type=positive, default=100, metavar="n", help="words in a document")
-    simulated.add_argument("--poisson", action="store_true", help="lengths are Poisson with that mean")
-    simulated.add_argument("--terms", type=positive, default=100, metavar="V", help="number of terms")
+    about = "number of tokens (words) in each document"
+    simulated.add_argument("--length", type=positive, default=100, metavar="n", help=about)
+    about = "draw each document's length from a Poisson distribution with mean --length"
+    simulated.add_argument("--poisson", action="store_true", help=about)
+    simulated.add_argument("--terms", type=positive, default=100, metavar="V", help="size of the vocabulary")
     simulated.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
-    simulated.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help="a number, or T numbers")
-    simulated.add_argument("--eta", type=number, default=0.1, metavar="E", help="Dirichlet parameter of the topics")
-    simulated.add_argument("--seed", type=count, default=0, metavar="s", help="root of all random numbers")
-    simulated.add_argument("--out", required=True, metavar="FILE.ldac", help="also FILE.ldac.vocab, FILE.truth.npz")
+    about = f"{ALPHA}; one number for all topics, or T numbers (0.1,0.2,...)"
+    simulated.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help=about)
+    simulated.add_argument("--eta", type=number, default=0.1, metavar="E", help=ETA)
+    about = "seed of the random numbers; the same seed gives the same corpus"
+    simulated.add_argument("--seed", type=count, default=0, metavar="s", help=about)
+    about = "file to write (required); FILE.ldac.vocab gets the terms, FILE.truth.npz the true topics"
+    simulated.add_argument("--out", required=True, metavar="FILE.ldac", help=about)
     help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
     converted = add_parser(commands, "convert", [reading(), output], help)
     converted.set_defaults(look=convert)
-    converted.add_argument("out", metavar="OUT", help="the file to write; its name tells the format")
-    listed = add_parser(commands, "list", [output], "the registered corpora, and where they are")
+    converted.add_argument("out", metavar="OUT", help="file to write; its name decides the format")
+    listed = add_parser(commands, "list", [output], "list the registered corpora and where each can be found")
     listed.set_defaults(look=list_corpora)
 
 
@@ -60,7 +66,7 @@ def list_corpora(options: argparse.Namespace) -> tuple[Summary, str]:
         name: {"title": entry.title, "where": places[name], "expected": entry.expected}
         for name, entry in registry.entries.items()
     }
-    lines = [f"{name:24} {row['where'] or 'out of reach':14} {row['title']}" for name, row in found.items()]
+    lines = [f"{name:24} {row['where'] or 'not available':14} {row['title']}" for name, row in found.items()]
     return found, "\n".join(lines)
 
 
@@ -91,6 +97,7 @@ def simulate(options: argparse.Namespace) -> tuple[Summary, str]:
 
 
 def _shown(found: Summary) -> tuple[Summary, str]:
-    """One line per value."""
-    width = max(map(len, found))
-    return found, "\n".join(f"{name.replace('_', ' '):{width}}  {value}" for name, value in found.items())
+    """The values, and one line per value for people."""
+    names = {name: "nonzero counts" if name == "nonzeros" else name.replace("_", " ") for name in found}
+    width = max(map(len, names.values()))
+    return found, "\n".join(f"{names[name]:{width}}  {value}" for name, value in found.items())

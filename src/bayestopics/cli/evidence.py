@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, alpha, counts, number, positive
+from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_workers, alpha, counts, number, positive
 from bayestopics.evidence import METHODS, PATHS
 
 if TYPE_CHECKING:
@@ -13,25 +13,38 @@ if TYPE_CHECKING:
     from bayestopics.lda.state import Prior
     from bayestopics.runs.kinds import EvidenceResult
 
-NAME, HELP = "evidence", "log m(T) = log p(w | T), the evidence for each number of topics, with its error"
+NAME = "evidence"
+HELP = (
+    "compare numbers of topics by their evidence: the log probability of the whole corpus given T topics, "
+    "log m(T) = log p(w | T), with its error"
+)
 PARENTS = ()
 
 
 def arguments(parser: Parser) -> None:
-    parser.add_argument("--topics", type=counts, default="1-6", metavar="T", help="5, 1-6 or 5,10,20")
-    about = "a number, or, for one T, T numbers: 0.1,0.2,..."
+    parser.add_argument(
+        "--topics", type=counts, default="1-6", metavar="T", help="numbers of topics to compare: 5, 1-6 or 5,10,20"
+    )
+    about = f"{ALPHA}; one number, or, if there is only one T, T numbers (0.1,0.2,...)"
     parser.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help=about)
-    parser.add_argument("--eta", type=number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
-    about = "annealing is the one to trust; the others are there to be compared with"
+    parser.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)
+    about = "annealing is the method to trust; the others are there for comparison"
     parser.add_argument("--method", choices=list(METHODS), default="annealing", help=about)
-    about = "of annealing: from a fitted reference, or from the prior (ais, smc, replica-exchange; the last is biased)"
+    about = (
+        "where annealing starts: reference is a distribution fitted to the corpus; ais, smc and replica-exchange "
+        "start from the prior (replica-exchange is biased)"
+    )
     parser.add_argument("--path", dest="way", choices=list(PATHS), default="reference", help=about)
-    about = "steps of the ladder, sweeps of a replica, or kept sweeps"
+    about = (
+        "length of each run: annealing steps (for replica-exchange, sweeps at each temperature); "
+        "with other methods, sweeps to keep"
+    )
     parser.add_argument("--sweeps", type=positive, default=2000, metavar="m", help=about)
-    about = "over all T in search of good topics, by each repeat (path reference)"
+    about = "how often each run goes through all T to find good topics before it anneals, only with --path reference"
     parser.add_argument("--passes", type=positive, default=4, metavar="P", help=about)
-    parser.add_argument("--repeats", type=positive, default=4, metavar="R", help="independent repeats")
-    add_workers(parser, "processes that share the repeats")
+    about = "number of independent runs for each T; their scatter gives the standard error"
+    parser.add_argument("--repeats", type=positive, default=4, metavar="R", help=about)
+    add_workers(parser, "number of processes that share the runs")
 
 
 def check(options: argparse.Namespace) -> Prior:

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from bayestopics.lda.state import Prior
     from bayestopics.runs.kinds import FitResult
 
-NAME, HELP = "fit", "run a sampler: the log joint of every kept sweep, and the topics"
+NAME, HELP = "fit", "find the topics of a corpus by running a sampler with a fixed number of topics"
 PARENTS = (model(500, 500),)
 
 
 def arguments(parser: Parser) -> None:
-    parser.add_argument("--chains", type=positive, default=1, metavar="c", help="independent chains")
-    add_workers(parser, "run so many chains at once, each in a process")
+    about = "number of independent chains; two or more show whether they agree (R-hat)"
+    parser.add_argument("--chains", type=positive, default=1, metavar="c", help=about)
+    add_workers(parser, "number of chains to run at the same time, each in its own process")
 
 
 def check(options: argparse.Namespace) -> Prior:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, interval, positive, shape
+from bayestopics.cli.arguments import SAMPLER, Parser, add_workers, interval, positive, shape
 from bayestopics.hyper import METHODS, SEARCHES
 
 if TYPE_CHECKING:
@@ -13,27 +13,37 @@ if TYPE_CHECKING:
     from bayestopics.runs.kinds import HyperResult
 
 NAME = "hyper"
-HELP = "the alpha and eta of largest marginal likelihood, with their Monte Carlo error and their own uncertainty"
+HELP = (
+    "find the hyperparameters alpha and eta that make the corpus most probable, with their Monte Carlo error and "
+    "their uncertainty"
+)
 PARENTS = ()
 
 
 def arguments(parser: Parser) -> None:
     parser.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
-    about = "tempering is the one to trust; the others are there to be compared with"
+    about = "tempering is the method to trust; the others are there for comparison"
     parser.add_argument("--method", choices=list(METHODS), default="tempering", help=about)
-    about = "where to look for alpha; without it, anywhere"
+    about = "tempering and full-bayes: search alpha in this range only, as in 0.01,2 (default: 0.0001,10000)"
     parser.add_argument("--alpha-range", type=interval, metavar="LO,HI", help=about)
-    parser.add_argument("--eta-range", type=interval, metavar="LO,HI", help="where to look for eta")
-    about = "points of the grid, alpha x eta, as 9x11; without it, as many as the corpus needs"
+    about = "tempering and full-bayes: search eta in this range only (default: 0.0001,10000)"
+    parser.add_argument("--eta-range", type=interval, metavar="LO,HI", help=about)
+    about = "tempering: number of grid points for alpha and for eta, as in 9x11 (default: as many as the corpus needs)"
     parser.add_argument("--grid", type=shape, metavar="AxE", help=about)
-    about = "where tempering's search starts: at (0.5, 0.5), or where the paper's scheme on few documents ends"
+    about = (
+        "tempering: where the search starts; pilot: at alpha = eta = 0.5; iterative-grid: at the result of the "
+        "paper's scheme on part of the documents"
+    )
     parser.add_argument("--search", choices=list(SEARCHES), default="pilot", help=about)
-    about = "kept sweeps of the last run (10000), of a step of gibbs-em (200), or passes of variational-em (500)"
+    about = (
+        "number of sweeps to keep (default: 10000 for tempering and full-bayes; 200 in each step of gibbs-em), or "
+        "largest number of passes (default: 500 for variational-em)"
+    )
     parser.add_argument("--sweeps", type=positive, metavar="n", help=about)
-    about = "independent chains of tempering; one chain cannot see other modes"
+    about = "tempering: number of independent chains; a single chain may stay in one mode and miss the others"
     parser.add_argument("--chains", type=positive, default=4, metavar="c", help=about)
-    parser.add_argument("--sampler", default="single-site", metavar="NAME", help="which sampler")
-    add_workers(parser, "run so many chains at once, each in a process")
+    parser.add_argument("--sampler", default="single-site", metavar="NAME", help=SAMPLER)
+    add_workers(parser, "number of chains to run at the same time, each in its own process")
 
 
 def check(options: argparse.Namespace) -> None:

@@ -19,26 +19,35 @@ if TYPE_CHECKING:
     from bayestopics.runs.kinds import CommandResult
 
 DESCRIPTION = """\
-Bayesian topic models: how many topics, which hyperparameters, how well do they predict - each answer with its error.
+Bayesian topic models: how many topics, which hyperparameters, how good are
+the predictions? Every answer comes with its error.
 
-  bayestopics corpus info my.ldac                  what is in a corpus, and is it readable?
-  bayestopics fit my.ldac --topics 20 --out out    topics, and a run record in the folder `out`
-  bayestopics evidence my.ldac --topics 2-12       log p(w | T): how many topics does the corpus support?
-  bayestopics topics my.ldac --max 40              the posterior of the number of topics, by PMMH
-  bayestopics hyper my.ldac --topics 20            which alpha and eta?
-  bayestopics select my.ldac --out report          all three, with a report in the folder `report`
-  bayestopics hdp my.ldac --method split-merge     how many topics, if the model has no fixed number?
-  bayestopics score my.ldac --topics 20            how well does the model predict held-out words?
+  bayestopics corpus info my.ldac              can the corpus be read?
+  bayestopics fit my.ldac --topics 20          find 20 topics
+  bayestopics evidence my.ldac --topics 2-12   compare 2 to 12 topics
+  bayestopics topics my.ldac --max 40          posterior of the number of topics
+  bayestopics hyper my.ldac --topics 20        find alpha and eta for 20 topics
+  bayestopics select my.ldac --out report      choose all three, write a report
+  bayestopics hdp my.ldac                      let the model find their number
+  bayestopics score my.ldac --topics 20        predict held-out words
 
-PATH is a registered corpus (`bayestopics corpus list`), or a file of your own:
-  x.ldac               LDA-C, terms in x.ldac.vocab or x.vocab
-  docword.x.txt[.gz]   UCI bag of words, terms in vocab.x.txt
-  x.mtx                Matrix Market, documents x terms, terms in x.mtx.vocab
-  x.npz                a scipy sparse matrix, or what `corpus convert` wrote
-  x.tsv, or a folder   texts: one document per line, or per file
+PATH is a registered corpus (see `bayestopics corpus list`) or your own file:
+  x.ldac               LDA-C; terms in x.ldac.vocab or x.vocab
+  docword.x.txt[.gz]   UCI bag of words; terms in vocab.x.txt
+  x.mtx                Matrix Market, documents x terms; terms in x.mtx.vocab
+  x.npz                a scipy sparse matrix, or a file of `corpus convert`
+  x.tsv, or a folder   texts: one document per line, or one per file
 
-Every command that computes takes --out DIR (a record; killed and called again it goes on where it was), --track
-(publish the record to MLflow) and --json.
+Words that the help uses: a term is a word of the vocabulary, a token one
+occurrence of a term in a document. T is the number of topics. alpha and eta
+are the Dirichlet parameters of the topics in a document and of the terms in
+a topic. A sweep updates the topic of every token once; a chain is a sequence
+of sweeps.
+
+A run that was interrupted continues where it stopped when the same command is
+given again. Every command but corpus can keep its result in a folder
+(--out DIR) and publish it to MLflow (--track); every command can print JSON
+(--json).
 """
 COMMANDS = (fit, evidence, topics, hyper, select, hdp, score)
 
@@ -47,7 +56,7 @@ def build_parser() -> Parser:
     parser = Parser(prog="bayestopics", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"bayestopics {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    corpora = commands.add_parser("corpus", help="look at, simulate, convert and list corpora")
+    corpora = commands.add_parser("corpus", help="inspect, simulate, convert and list corpora")
     corpus.add(corpora.add_subparsers(title="commands", metavar="COMMAND", required=True), output())
     for command in COMMANDS:
         add_command(commands, command)
@@ -72,11 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MemoryError as error:
         return _say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:
-        return _say("interrupted; the same command goes on from its last checkpoint", 130)
+        return _say("interrupted; the same command continues from its last checkpoint", 130)
 
 
 def _compute(options: argparse.Namespace) -> int:
-    """Compute, print, and only then what else was asked for: a finished result is never lost."""
+    """Compute and print first; write the report and publish afterwards, so that a finished result is never lost."""
     from bayestopics.cli.reading import load
     from bayestopics.runs.driver import NotKept
     from bayestopics.runs.record import check_place
@@ -84,7 +93,7 @@ def _compute(options: argparse.Namespace) -> int:
     out = None if options.out is None else Path(options.out)
     if out is not None:
         check_place(out)
-    options.command.check(options)  # what is wrong with the model is said before a large corpus is read
+    options.command.check(options)  # an error in the model is reported before a large corpus is read
     texts = load(options)
     options.place = {"seed": options.seed, "out": out, "overwrite": options.overwrite}
     try:
@@ -100,7 +109,7 @@ def _compute(options: argparse.Namespace) -> int:
 
 
 def _afterwards(steps: Sequence[tuple[Any, ...]]) -> int:
-    """What fails here costs a line, and not the result."""
+    """Run these steps; a failure is reported in one line, and the result stays."""
     code = 0
     for step, *given in steps:
         try:
@@ -109,13 +118,13 @@ def _afterwards(steps: Sequence[tuple[Any, ...]]) -> int:
             code = _say(str(error), 2)
         except OSError as error:
             code = _say(_fault(error), 2)
-        except Exception as error:  # of whatever draws and publishes
+        except Exception as error:  # drawing and publishing use many libraries
             code = _say(f"{step.__name__}: {type(error).__name__}: {error}", 2)
     return code
 
 
 def track(result: CommandResult, out: Path | None) -> None:
-    """Publish the record to MLflow; without --out it has no folder of its own."""
+    """Publish the record to MLflow; without --out, from a temporary folder."""
     import tempfile
 
     from bayestopics.runs.publish import publish_or_say
@@ -150,7 +159,7 @@ def _notes(options: argparse.Namespace) -> int:
 
 
 def _say(message: str, code: int = 0) -> int:
-    """One line on standard error, whatever a file name or a library puts into the message."""
+    """Print one line on standard error, even if a file name or a library puts line breaks into the message."""
     print("bayestopics: " + " ".join(message.splitlines()), file=sys.stderr)
     return code
 

@@ -1,4 +1,4 @@
-"""The corpus that PATH names."""
+"""Reading the corpus that PATH names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayestopics.corpus.registry import Registry, default_config
 
 
 def load(options: argparse.Namespace) -> Corpus:
-    """A registered corpus, else a file or folder."""
+    """Load a registered corpus or, if PATH is not the name of one, a file or folder."""
     path = Path(options.path)
     if not path.exists() and "/" not in options.path and "." not in options.path:
         try:
@@ -27,6 +27,8 @@ def load(options: argparse.Namespace) -> Corpus:
 def _checked(corpus: Corpus, options: argparse.Namespace) -> Corpus:
     if options.terms not in (None, corpus.term_count):
         raise InputError(f"{options.path}: --terms {options.terms} disagrees with its {corpus.term_count} terms")
-    if corpus.empty_documents:  # said at the end: on an error standard error has one line
-        options.notes.append(f"{options.path}: empty documents, kept: {corpus.empty_documents}")
+    if corpus.empty_documents:  # printed at the end, so that an error remains the only line on standard error
+        options.notes.append(
+            f"{options.path}: the corpus has empty documents, which are kept: {corpus.empty_documents}"
+        )
     return corpus

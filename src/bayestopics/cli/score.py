@@ -15,27 +15,30 @@ if TYPE_CHECKING:
 
 __all__ = ["HELP", "NAME", "PARENTS", "arguments", "call", "check"]
 
-NAME, HELP = "score", "log probability of held-out words or documents, with its Monte Carlo error"
+NAME, HELP = "score", "measure how well a model predicts held-out words or documents, with the Monte Carlo error"
 PARENTS = (model(200, 200),)
 
 
 def arguments(parser: Parser) -> None:
-    about = "completion: mean log probability of a held-out word; leave-one-out: of a document given all others"
+    about = (
+        "completion: mean log probability of a held-out word, given the rest of its document; leave-one-out: mean "
+        "log probability of a document, given all the others"
+    )
     parser.add_argument("--method", choices=list(METHODS), default="completion", help=about)
     completion = parser.add_argument_group("completion")
-    about = "half of the words of this last share of documents"
+    about = "hold out half of the words of this last share of the documents, from 0 to 1"
     completion.add_argument("--heldout", type=share, default=0.1, metavar="SHARE", help=about)
     group = parser.add_argument_group("leave-one-out (one chain per document)")
-    about = "leave out k documents, evenly spaced, or those in a list: 0,7,9"
+    about = "leave out k documents, evenly spaced, or the documents with these numbers (0,7,9; the first is 0)"
     group.add_argument("--documents", type=documents, default="all", metavar="k", help=about)
-    group.add_argument("--thin", type=positive, default=5, metavar="n", help="every nth kept sweep gives an estimate")
-    about = "particles of left-to-right in one estimate"
+    group.add_argument("--thin", type=positive, default=5, metavar="n", help="make an estimate at every nth kept sweep")
+    about = "number of particles in each estimate; more particles give less noise"
     group.add_argument("--particles", type=positive, default=10, metavar="r", help=about)
-    about = "topics are integrated out given z, or drawn: the same mean, more scatter"
+    about = "integrate over the topics' words, or draw them; drawn has the same mean and more noise"
     group.add_argument("--beta", choices=list(BETAS), default="integrated", help=about)
-    about = "start all chains from one of so many sweeps on the whole corpus; 0: at random"
+    about = "start all chains from one chain of n sweeps on the whole corpus; 0 starts them at random"
     group.add_argument("--warm-up", type=count, default=0, metavar="n", help=about)
-    add_workers(group, "run so many chains at once, each in a process")
+    add_workers(group, "number of processes that share the chains")
 
 
 def call(corpus: Corpus, options: argparse.Namespace) -> ScoreResult:

@@ -5,37 +5,44 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, count, counts, number, positive
+from bayestopics.cli.arguments import ALPHA, ETA, SAMPLER, Parser, add_workers, count, counts, number, positive
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.runs.kinds import TopicPosteriorResult
 
-NAME, HELP = "topics", "the posterior of the number of topics, and whether to believe it"
+NAME, HELP = "topics", "estimate the posterior of the number of topics T, and check whether it can be trusted"
 PARENTS = ()
 
 
 def arguments(parser: Parser) -> None:
-    parser.add_argument("--method", choices=["pmmh"], default="pmmh", help="Chen & Doss")
-    parser.add_argument("--min", type=positive, default=1, metavar="T", help="least number of topics")
-    about = "largest number of topics; 0: no limit, where the prior allows it"
+    parser.add_argument(
+        "--method", choices=["pmmh"], default="pmmh", help="pseudo-marginal Metropolis-Hastings (Chen & Doss)"
+    )
+    parser.add_argument("--min", type=positive, default=1, metavar="T", help="smallest number of topics")
+    about = "largest number of topics; 0 means no limit (not with a uniform prior)"
     parser.add_argument("--max", type=count, default=100, metavar="T", help=about)
-    about = "one chain starts at each: 5 or 5,30,60 (default: 5,30, moved into the range where they are outside)"
+    about = (
+        "number of topics at which a chain starts; one chain for each: 5 or 5,30,60 (default: 5,30, or the nearest "
+        "values in the range)"
+    )
     parser.add_argument("--start", type=counts, default=argparse.SUPPRESS, metavar="T", help=about)
-    about = "of the number of topics: uniform, poisson:RATE or geometric:P"
+    about = "prior of the number of topics: uniform, poisson:RATE or geometric:P"
     parser.add_argument("--prior", default="uniform", metavar="P", help=about)
-    parser.add_argument("--inner", type=positive, default=50, metavar="m", help="sweeps for one estimate of m(T)")
+    about = "number of sweeps for each estimate of the evidence m(T); more sweeps give less noise"
+    parser.add_argument("--inner", type=positive, default=50, metavar="m", help=about)
     about = "number of iterations to keep from each chain"
     parser.add_argument("--iterations", type=positive, default=1000, metavar="n", help=about)
-    parser.add_argument("--burn-in", type=count, default=200, metavar="b", help="steps dropped first")
-    about = "the sampler of the estimates; or prior, for draws of the prior in place of a sampler, which fail"
+    about = "number of iterations to drop before the first one that is kept"
+    parser.add_argument("--burn-in", type=count, default=200, metavar="b", help=about)
+    about = f"{SAMPLER}; or prior, which draws from the prior instead and fails on all but tiny corpora"
     parser.add_argument("--sampler", default="single-site", metavar="NAME", help=about)
-    about = "where an estimate starts: anywhere, or at the end of one pilot run for each T"
+    about = "where an estimate starts: uniform, with random topics; pilot, at the end of one pilot run for each T"
     parser.add_argument("--z-start", choices=["uniform", "pilot"], default="uniform", help=about)
-    parser.add_argument("--alpha", type=number, default=0.1, metavar="A", help="Dirichlet parameter of documents")
-    parser.add_argument("--eta", type=number, default=0.01, metavar="E", help="Dirichlet parameter of the topics")
-    add_workers(parser, "make so many estimates at once, each in a process")
+    parser.add_argument("--alpha", type=number, default=0.1, metavar="A", help=ALPHA)
+    parser.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)
+    add_workers(parser, "number of processes that make estimates at the same time")
 
 
 def check(options: argparse.Namespace) -> TopicPrior:

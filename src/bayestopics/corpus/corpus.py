@@ -1,4 +1,4 @@
-"""The one corpus type: immutable, in memory, the same for every method."""
+"""The corpus type that all methods use: immutable and in memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from bayestopics.base.problems import InputError
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 MOST_TOKENS = np.iinfo(np.int32).max
-MOST_DOCUMENTS = 100_000_000  # beyond these two a damaged header or hashed ids are likelier than a corpus, and
-MOST_UNNAMED_TERMS = 10_000_000  # memory runs out before anything is said
+# larger numbers are probably a damaged header or hashed ids, and memory would run out before an error is reported
+MOST_DOCUMENTS = 100_000_000
+MOST_UNNAMED_TERMS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Corpus:
     labels : tuple of str, optional
         One label per document, where known.
     name : str
-        What messages and records call the corpus.
+        The name of the corpus in messages and records.
 
     Examples
     --------
@@ -76,7 +77,7 @@ class Corpus:
         labels: Sequence[str] | None = None,
         name: str = "corpus",
     ) -> Corpus:
-        """Build a corpus from (document, term, count) triples in any order; repeated pairs add up, zero counts vanish.
+        """Build a corpus from (document, term, count) triples in any order. Counts of repeated pairs are added.
 
         >>> Corpus.from_counts([0, 1, 0], [1, 0, 1], [1, 3, 1], document_count=2).counts.toarray().tolist()
         [[0, 2], [3, 0]]
@@ -86,7 +87,9 @@ class Corpus:
             if term_count is None:
                 term_count = int(terms.max()) + 1 if len(terms) else 0
             if term_count > MOST_UNNAMED_TERMS:
-                raise InputError(f"{name}: {term_count} terms without a vocabulary are more than {MOST_UNNAMED_TERMS}")
+                raise InputError(
+                    f"{name}: {term_count} terms are too many without a vocabulary (at most {MOST_UNNAMED_TERMS})"
+                )
             vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
         if labels is not None and len(labels) != document_count:
@@ -112,7 +115,7 @@ class Corpus:
     ) -> Corpus:
         """Build a corpus from a documents x terms matrix of counts, dense or sparse.
 
-        A sparse one is of scipy, as scikit-learn's CountVectorizer makes it.
+        A sparse matrix is one of scipy's, such as the result of scikit-learn's CountVectorizer.
 
         >>> Corpus.from_sparse([[2, 0], [1, 1]]).document_lengths.tolist()
         [2, 2]
@@ -123,7 +126,7 @@ class Corpus:
         except (TypeError, ValueError) as error:
             raise InputError(f"{name}: not a matrix of documents x terms ({error})") from None
         if vocabulary is not None and len(vocabulary) != terms:
-            raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, the matrix {terms} columns")
+            raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, but the matrix has {terms} columns")
         rows, columns = coordinates.coords
         return cls.from_counts(
             rows,
@@ -144,14 +147,14 @@ class Corpus:
         labels: Sequence[str] | None = None,
         name: str = "corpus",
     ) -> Corpus:
-        """From gensim's bags of words (lists of (term id, count)) and, if given, its dictionary."""
+        """Build a corpus from gensim's bags of words (lists of (term id, count)) and, optionally, its dictionary."""
         bags = list(bags)
         pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
         documents, terms, counts = np.asarray(pairs, dtype=np.float64).reshape(-1, 3).T
         try:
             vocabulary = None if id2word is None else [id2word[term] for term in range(len(id2word))]
         except KeyError as error:
-            raise InputError(f"{name}: the dictionary has no word for id {error} (see its compactify)") from None
+            raise InputError(f"{name}: the dictionary has no word for id {error}; call its compactify()") from None
         return cls.from_counts(
             documents,
             terms,
@@ -213,7 +216,7 @@ class Corpus:
 
     @cached_property
     def fingerprint(self) -> str:
-        """sha256 over the vocabulary, the number of documents and the sorted (document, term, count) triples."""
+        """sha256 of the vocabulary, the number of documents and the sorted (document, term, count) triples."""
         digest = hashlib.sha256(FINGERPRINT_VERSION)
         for text in self.vocabulary:
             encoded = text.encode()
@@ -225,7 +228,7 @@ class Corpus:
     # -- derived corpora ------------------------------------------------------------------------
 
     def select_tokens(self, keep: np.ndarray, name: str | None = None) -> Corpus:
-        """The same documents and vocabulary with only the tokens where `keep` is true."""
+        """The same documents and vocabulary, but only the tokens for which `keep` is true."""
         return Corpus(
             documents=self.documents[keep],
             terms=self.terms[keep],
@@ -252,12 +255,12 @@ def _freeze(*arrays: np.ndarray) -> None:
 
 
 def whole_numbers(values: Any, name: str) -> np.ndarray:
-    """int64, or an InputError: nothing is cut off."""
+    """The values as int64; an InputError if one of them is not a whole number."""
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.dtype.kind not in "bf" or not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
-        raise InputError(f"{name}: there are counts or ids that are not whole numbers")
+        raise InputError(f"{name}: some counts or ids are not whole numbers")
     if np.any(np.abs(array) > 2**53):
         raise InputError(f"{name}: a count or id is too large")
     return array.astype(np.int64)
@@ -271,7 +274,7 @@ def _check_triples(
     term_count: int,
     name: str,
 ) -> None:
-    """The faults that every source shares; readers find the line of a fault before they come here."""
+    """Check for faults that any source may have; readers have already reported those that have a line number."""
     if np.any(counts < 0):
         raise InputError(f"{name}: negative count {counts[counts < 0][0]}")
     if len(terms) and (terms.min() < 0 or terms.max() >= term_count):
@@ -283,6 +286,6 @@ def _check_triples(
     if not np.any(counts > 0):
         raise InputError(f"{name}: the corpus is empty (no tokens)")
     if document_count > MOST_DOCUMENTS:
-        raise InputError(f"{name}: {document_count} documents are more than {MOST_DOCUMENTS}")
-    if counts.max() > MOST_TOKENS or counts.sum() > MOST_TOKENS:  # the first, because a sum can overflow
-        raise InputError(f"{name}: the corpus has more than the {MOST_TOKENS} tokens that fit")
+        raise InputError(f"{name}: {document_count} documents are too many (at most {MOST_DOCUMENTS})")
+    if counts.max() > MOST_TOKENS or counts.sum() > MOST_TOKENS:  # the maximum too, because a sum can overflow
+        raise InputError(f"{name}: the corpus has too many tokens (at most {MOST_TOKENS})")

@@ -1,4 +1,4 @@
-"""Fetch a file over HTTP: the whole file or none, with time-outs and a few attempts."""
+"""Download a file over HTTP: the complete file or none, with time-outs and a few attempts."""
 
 import http.client
 import itertools
@@ -21,11 +21,11 @@ _LOST = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLE
 
 
 class DownloadError(RuntimeError):
-    """A file could not be fetched: one line that names the URL and the fault."""
+    """A file could not be downloaded; the message is one line that names the URL and the fault."""
 
 
 class _Fault(Exception):
-    """What went wrong in one attempt; `passing` if the next attempt may do better."""
+    """What went wrong in one attempt; `passing` if another attempt may succeed."""
 
     def __init__(self, description: str, *, passing: bool) -> None:
         super().__init__(description)
@@ -33,13 +33,13 @@ class _Fault(Exception):
 
 
 def download(url: str, target: Path, *, timeout: float = 20.0, attempts: int = 3, pause: float = 1.0) -> Path:
-    """Fetch `url` into `target`, which changes only once everything has arrived.
+    """Download `url` to `target`, which changes only after everything has arrived.
 
-    Time-outs, cut connections and HTTP 429 and 5xx are tried again, after `pause`, 2 `pause`, ... seconds.
-    `timeout` bounds the wait for the connection and for each piece of data, not the whole download.
+    After a time-out, a lost connection or HTTP 429 or 5xx there is another attempt, after `pause`, 2 `pause`, ...
+    seconds. `timeout` limits the wait for the connection and for each piece of data, not the whole download.
     """
     if url.partition(":")[0].lower() not in _DEFAULT_PORTS:
-        raise DownloadError(f"{url}: scheme refused, only http and https")
+        raise DownloadError(f"{url}: scheme refused, only http and https are allowed")
     with replacing(target) as partial:
         for attempt in itertools.count(1):
             try:
@@ -54,9 +54,10 @@ def download(url: str, target: Path, *, timeout: float = 20.0, attempts: int = 3
 
 
 def offered(urls: Iterable[str], *, timeout: float = 5.0) -> dict[str, bool]:
-    """Whether each URL can be had, by its host's answer to a HEAD request; never raises.
+    """Whether each URL is available, according to its host's answer to a HEAD request; never raises.
 
-    A host that does not know HEAD (405 or 501) gets the benefit of the doubt. Hosts out of reach cost no request.
+    If a host does not support HEAD (405 or 501), the URL counts as available. Hosts that cannot be reached are not
+    asked.
     """
     urls = list(urls)
     hosts = reachable(urls, timeout=timeout)
@@ -106,17 +107,17 @@ def reachable(urls: Iterable[str], *, timeout: float = 3.0) -> dict[str, bool]:
 
 
 def _blocks(url: str, timeout: float) -> Iterator[bytes]:
-    """The body, piece by piece; every fault of the network (none of the disk) becomes a `_Fault`."""
+    """The body, piece by piece; every network error becomes a `_Fault` (disk errors do not)."""
     received, expected = 0, None
     try:
         with _opener().open(url, timeout=timeout) as response:
-            if response.status != 200:  # such as 202 "ask again later": a success without the file
+            if response.status != 200:  # for example 202 "ask again later", a success without the file
                 raise HTTPError(url, response.status, response.reason, response.headers, None)
             expected = response.length  # None without Content-Length
             while block := response.read(_BLOCK_BYTES):
                 received += len(block)
                 yield block
-        if expected is not None and received < expected:  # http.client lets this pass
+        if expected is not None and received < expected:  # http.client does not report this
             raise http.client.IncompleteRead(b"", expected - received)
     except HTTPError as error:
         error.close()
@@ -136,7 +137,7 @@ def _blocks(url: str, timeout: float) -> Iterator[bytes]:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """urllib's usual opener without ftp, file and data, so that no redirect leads there."""
+    """urllib's usual opener without ftp, file and data URLs, so that no redirect can lead there."""
     opener = urllib.request.OpenerDirector()
     opener.addheaders = [("User-Agent", f"bayestopics/{version('bayestopics')}")]
     for name in ("Proxy", "Unknown", "HTTP", "HTTPS", "HTTPDefaultError", "HTTPRedirect"):
@@ -146,7 +147,7 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def _endpoint(url: str, proxies: dict[str, str]) -> tuple[str, int] | None:
-    """Host and port to which a download of `url` connects first; None if the URL makes no sense."""
+    """The host and port to which a download of `url` connects first; None if the URL is not valid."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:

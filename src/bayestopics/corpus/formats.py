@@ -1,8 +1,8 @@
 """Files of counts: LDA-C, UCI bag of words, Matrix Market, scipy sparse, and our own binary.
 
-Reading is strict. Whatever is wrong with a file is said in one line that names the file, the line and the fault.
-The fast path parses a whole file at once; only when that fails is the file read again, line by line, to find
-the first bad line.
+Reading is strict. Every fault in a file is reported in one line that names the file, the line and the fault. The
+fast path parses a whole file at once; only if that fails is the file read again, line by line, to find the first
+bad line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _vocabulary(candidates: Iterable[Path]) -> list[str] | None:
 
 
 def _beside(path: Path) -> list[Path]:
-    """Where the vocabulary of x.ldac may stand: x.ldac.vocab, then x.vocab (x.ldac.gz: without the .gz too)."""
+    """Where the vocabulary of x.ldac may be: x.ldac.vocab, then x.vocab (for x.ldac.gz, also without the .gz)."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     return [
         path.with_name(path.name + ".vocab"),
@@ -46,7 +46,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def _term_count(path: Path, found: int | None, asked: int | None, largest: int) -> int:
-    """V: what the vocabulary or header says, else `--terms`, else the largest id + 1."""
+    """The number of terms V: from the vocabulary or header, otherwise `--terms`, otherwise the largest id + 1."""
     if found is not None and asked is not None and found != asked:
         raise InputError(f"{path}: --terms {asked} disagrees with the {found} terms of the vocabulary or header")
     return found if found is not None else asked if asked is not None else largest + 1
@@ -58,7 +58,7 @@ LDAC_LINE = re.compile(r"\s*[+-]?\d+(?:\s+[+-]?\d+:[+-]?\d+)*\s*", re.ASCII)
 
 
 def read_ldac(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
-    """Blei's lda-c: a line a document, `n id:count id:count ...`, ids from 0."""
+    """Blei's lda-c: one line per document, `n id:count id:count ...`, with ids from 0."""
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
     found = None if vocabulary is None else len(vocabulary)
     limit = _term_count(path, found, terms, np.iinfo(np.int32).max - 1)
@@ -90,7 +90,7 @@ def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
         _bad_ldac_line(path, number, line)
     pairs = values[1:]
     if values[0] * 2 != len(pairs):
-        raise InputError(f"{path}: line {number}: announces {values[0]} terms, has {len(pairs) // 2}")
+        raise InputError(f"{path}: line {number}: announces {values[0]} terms, but has {len(pairs) // 2}")
     pairs = pairs.reshape(-1, 2)
     if len(pairs) and (pairs[:, 0].min() < 0 or pairs[:, 0].max() >= limit):
         bad = pairs[(pairs[:, 0] < 0) | (pairs[:, 0] >= limit), 0][0]
@@ -115,14 +115,14 @@ def _bad_ldac_line(path: Path, number: int, line: str) -> NoReturn:
 
 
 def _integer_fault(text: str) -> str | None:
-    """What keeps a field from being a whole number of 64 bits."""
+    """Why a field is not a whole number of 64 bits; None if it is."""
     if not re.fullmatch("[+-]?[0-9]+", text):
         return "is not a whole number"
     return "is too large" if len(text.lstrip("+-0")) > 18 else None
 
 
 def write_ldac(corpus: Corpus, path: Path) -> None:
-    """`path`, and `path`.vocab with all V terms."""
+    """Write `path`, and `path`.vocab with all V terms."""
     write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
     counts = corpus.counts
     with replacing(path) as temporary, open(temporary, "w", encoding="utf-8") as out:
@@ -133,10 +133,10 @@ def write_ldac(corpus: Corpus, path: Path) -> None:
 
 
 def write_vocabulary(corpus: Corpus, path: Path) -> None:
-    """A term a line. It is written before the counts: they appear last, and are never without it."""
+    """One term per line. It is written before the counts, so that counts are never there without a vocabulary."""
     for term in corpus.vocabulary:
         if term != term.strip() or "\n" in term:
-            raise InputError(f"{path}: the term {term!r} would not survive in a file of lines; .npz can hold it")
+            raise InputError(f"{path}: the term {term!r} would not survive in a file with one term per line; use .npz")
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{term}\n" for term in corpus.vocabulary), encoding="utf-8")
 
@@ -148,11 +148,11 @@ NOT_IN_INTEGERS = re.compile(r"[^\d\s+-]", re.ASCII)
 
 
 def _read_triples(path: Path, text: str, first_line: int, documents: int, terms: int, announced: int) -> np.ndarray:
-    """int64[n, 3] of 1-based (document, term, count) lines, checked against the header."""
+    """int64[n, 3]: the (document, term, count) lines, with ids from 1, checked against the header."""
     try:
-        if NOT_IN_INTEGERS.search(text):  # pandas would take 3.0 and 1e3
+        if NOT_IN_INTEGERS.search(text):  # pandas would accept 3.0 and 1e3
             raise ValueError
-        # more than three fields are an error, or make an index; a missing one is a nan, which int64 refuses
+        # more than three fields are an error or become an index; a missing field is a nan, which int64 refuses
         table = pd.read_csv(
             io.StringIO(text), sep=r"\s+", header=None, names=["d", "v", "n"], dtype=np.int64, quoting=3
         )
@@ -162,7 +162,7 @@ def _read_triples(path: Path, text: str, first_line: int, documents: int, terms:
     if triples is None or not _within(triples, documents, terms):
         _bad_triple(path, text, first_line, documents, terms)
     if len(triples) != announced:
-        raise InputError(f"{path}: the header announces {announced} entries, the body has {len(triples)}")
+        raise InputError(f"{path}: the header announces {announced} entries, but the body has {len(triples)}")
     return triples
 
 
@@ -205,14 +205,16 @@ def _header_number(path: Path, number: int, text: str, what: str) -> int:
 
 
 def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
-    """UCI bag of words: header lines D, V and the number of entries, then `document term count`, ids from 1."""
+    """UCI bag of words: three header lines (D, V, number of entries), then `document term count`, with ids from 1."""
     if vocabulary is None:
         stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
         vocabulary = _vocabulary([path.with_name(f"vocab.{stem}.txt")])
     text = decode(read_bytes(path), path)
     head = text.split("\n", 3)
     if len(head) < 3:
-        raise InputError(f"{path}: line {len(head)}: the header of three lines (documents, terms, entries) is cut")
+        raise InputError(
+            f"{path}: line {len(head)}: the header of three lines (documents, terms, entries) is incomplete"
+        )
     names = ("number of documents", "number of terms", "number of entries")
     documents, header_terms, announced = (
         _header_number(path, number, line.strip(), what)
@@ -223,7 +225,7 @@ def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None 
 
 
 def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
-    """Matrix Market, coordinate, general, documents x terms (gensim's MmCorpus too); ids from 1."""
+    """Matrix Market (coordinate, general), documents x terms, as gensim's MmCorpus writes it; ids from 1."""
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
     text = decode(read_bytes(path), path)
     banner, _, rest = text.partition("\n")
@@ -246,7 +248,7 @@ def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: i
 
 
 def _whole_numbers(body: str) -> str:
-    """A real matrix of counts writes 3 as 3.0 or 3.000e+00; anything else stays, and is refused later."""
+    """Replace counts such as 3.0 or 3.000e+00, as real matrices have them, by 3; others stay, and are refused later."""
     lines = body.split("\n")
     for i, line in enumerate(lines):
         *ids, count = line.split() or [""]
@@ -269,7 +271,7 @@ def _from_triples(
 ) -> Corpus:
     documents, header_terms, announced = header
     if vocabulary is not None and len(vocabulary) != header_terms:
-        raise InputError(f"{path}: the header announces {header_terms} terms, the vocabulary has {len(vocabulary)}")
+        raise InputError(f"{path}: the header announces {header_terms} terms, but the vocabulary has {len(vocabulary)}")
     term_count = _term_count(path, header_terms, terms, 0)
     triples = _read_triples(path, body, first_line, documents, term_count, announced)
     return Corpus.from_counts(
@@ -290,7 +292,7 @@ def _triples_text(corpus: Corpus) -> str:
 
 
 def write_uci(corpus: Corpus, path: Path) -> None:
-    """`docword.x.txt[.gz]`, and `vocab.x.txt` beside it."""
+    """Write `docword.x.txt[.gz]`, and `vocab.x.txt` beside it."""
     stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
     text = f"{corpus.document_count}\n{corpus.term_count}\n{corpus.nonzero_count}\n{_triples_text(corpus)}"
     data = text.encode()
@@ -300,7 +302,7 @@ def write_uci(corpus: Corpus, path: Path) -> None:
 
 
 def write_matrix_market(corpus: Corpus, path: Path) -> None:
-    """`path`, and `path`.vocab with all V terms."""
+    """Write `path`, and `path`.vocab with all V terms."""
     head = f"%%MatrixMarket matrix coordinate integer general\n% documents x terms\n{corpus.document_count}"
     text = f"{head} {corpus.term_count} {corpus.nonzero_count}\n{_triples_text(corpus)}"
     write_vocabulary(corpus, path.with_name(path.name + ".vocab"))
@@ -312,7 +314,7 @@ def write_matrix_market(corpus: Corpus, path: Path) -> None:
 
 
 def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
-    """A corpus of `write_binary`, or a matrix of `scipy.sparse.save_npz` (documents x terms)."""
+    """A corpus from `write_binary`, or a matrix from `scipy.sparse.save_npz` (documents x terms)."""
     data = io.BytesIO(read_bytes(path))
     try:
         with np.load(data, allow_pickle=False) as file:
@@ -330,7 +332,7 @@ def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | No
     return corpus
 
 
-# what numpy and scipy raise for a file that is cut, damaged or something else (AttributeError: a plain .npy array)
+# what numpy and scipy raise for a file that is incomplete, damaged or of another kind (AttributeError: a .npy array)
 NOT_NPZ = (OSError, EOFError, LookupError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
 
 
@@ -343,7 +345,7 @@ def _from_arrays(path: Path, file: Mapping[str, np.ndarray]) -> Corpus:
         document_count=int(file["document_count"]),
         vocabulary=file["vocabulary"].tolist(),
         labels=file["labels"].tolist() if "labels" in file else None,
-        name=str(path),  # for what may be wrong with it
+        name=str(path),  # for error messages
     )
     return dataclasses.replace(corpus, name=str(file["name"]))
 

@@ -1,4 +1,4 @@
-"""Read and write corpora by the name of the file."""
+"""Read and write corpora; the name of the file decides the format."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ KNOWN = "x.ldac, docword.x.txt, x.mtx, x.tsv (each also .gz), x.npz, or a folder
 def read_corpus(
     path: Path | str, *, terms: int | None = None, pruning: Pruning | None = None, encoding: str = "utf-8"
 ) -> Corpus:
-    """Read a corpus from a file or a folder. The name tells the format.
+    """Read a corpus from a file or a folder. The name decides the format.
 
     Parameters
     ----------
     path : path or str
         ``x.ldac`` (LDA-C), ``docword.x.txt`` (UCI bag of words), ``x.mtx`` (Matrix Market), ``x.tsv`` (texts, one
-        document per line), each also with ``.gz``; ``x.npz`` (a scipy sparse matrix, or what `write_corpus` wrote); or
+        document per line), each also with ``.gz``; ``x.npz`` (a scipy sparse matrix, or a file of `write_corpus`); or
         a folder of texts, one document per file.
     terms : int, optional
-        The number of terms, where neither a vocabulary nor the file says it. Without it, the largest id counts.
+        The number of terms, if neither a vocabulary nor the file gives it. By default, the largest id plus 1.
     pruning : Pruning, optional
-        Which terms of texts to keep. The other formats are read as they are.
+        Which terms of texts to keep. Other formats are read unchanged.
     encoding : str
-        The encoding of texts.
+        The character encoding of texts.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def read_corpus(
     Raises
     ------
     InputError
-        If there is no such file, or it cannot be read. The message names the file and, where it can, the line.
+        If the file does not exist or cannot be read. The message names the file and, if possible, the line.
 
     Examples
     --------
@@ -76,24 +76,24 @@ def read_corpus(
     readers = {".ldac": read_ldac, ".mtx": read_matrix_market, ".npz": read_binary}
     reader = readers.get(Path(name).suffix)
     if reader is None:
-        raise InputError(f"{path}: unknown format; known are {KNOWN}")
+        raise InputError(f"{path}: unknown format; choose from {KNOWN}")
     return reader(path, terms=terms)
 
 
 def write_corpus(corpus: Corpus, path: Path | str) -> None:
-    """Write a corpus to a file. The name tells the format.
+    """Write a corpus to a file. The name decides the format.
 
     Parameters
     ----------
     corpus : Corpus
     path : path or str
         ``x.ldac`` (LDA-C), ``docword.x.txt`` or ``docword.x.txt.gz`` (UCI bag of words), ``x.mtx`` (Matrix Market) or
-        ``x.npz``. The first three have no place for the vocabulary, which goes into a file beside them.
+        ``x.npz``. The first three formats have no place for the vocabulary, so it is written to a file beside them.
 
     Raises
     ------
     InputError
-        If the name tells none of these formats, or is that of a folder.
+        If the name belongs to none of these formats, or is the name of a folder.
 
     Examples
     --------
@@ -118,5 +118,5 @@ def write_corpus(corpus: Corpus, path: Path | str) -> None:
     writers = {".ldac": write_ldac, ".mtx": write_matrix_market, ".npz": write_binary}
     writer = writers.get(path.suffix)
     if writer is None:
-        raise InputError(f"{path}: cannot write this format; known are x.ldac, docword.x.txt[.gz], x.mtx, x.npz")
+        raise InputError(f"{path}: cannot write this format; choose from x.ldac, docword.x.txt[.gz], x.mtx, x.npz")
     return writer(corpus, path)

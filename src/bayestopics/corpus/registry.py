@@ -1,7 +1,7 @@
-"""The registry of corpora (config/corpora.yaml): find, fetch, read, check.
+"""The registry of corpora (config/corpora.yaml): it finds, downloads, reads and checks them.
 
-A corpus is looked for in the cache (`data/`), then in the mirror, then at its official URL. What was parsed is
-checked, not what was downloaded: packings differ between copies of the same corpus, contents must not.
+A corpus is searched in the cache (`data/`), then in the mirror, then at its official URL. The check compares the
+content after parsing, not the downloaded file: copies of the same corpus may be packed differently.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bayestopics.corpus.synthetic import GENERATORS, Simulated
 
 
 class Unavailable(InputError):
-    """A registered corpus that is neither in the cache, nor in the mirror, nor within reach."""
+    """A registered corpus that is not in the cache, not in the mirror, and cannot be downloaded."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +40,24 @@ class Entry:
     title: str
     reader: str | None = None  # how published files are read (sources.READERS)
     files: dict[str, str] = field(default_factory=dict)  # role -> file name
-    url: str | None = None  # official folder of the files (ends in /), or one archive that has them all
+    url: str | None = None  # official folder of the files (ends in /), or one archive with all of them
     mirror: str | None = None  # folder below the mirror
     instructions: str | None = None  # how to get a corpus that has no single official file
     options: dict[str, Any] = field(default_factory=dict)
     generator: dict[str, Any] | None = None  # a simulated corpus: kind, seed and arguments
     path: str | None = None  # a user's own file or folder
     expected: dict[str, int | str] = field(default_factory=dict)
-    papers: list[dict[str, Any]] = field(default_factory=list)  # what the papers say of it
+    papers: list[dict[str, Any]] = field(default_factory=list)  # what the papers say about it
     stand_in_for: str | None = None
     licence: str = "not stated"
     note: str = ""
 
     def any_url(self) -> str | None:
-        """One of its files at the official source, to ask for."""
+        """The official URL of one of its files, to check whether it is available."""
         return self.file_url(next(iter(self.files.values()))) if self.files else None
 
     def content(self) -> dict[str, Any]:
-        """What decides the corpus itself; titles, notes and the papers' numbers do not."""
+        """The fields that determine the corpus itself; titles, notes and the papers' numbers do not."""
         names = ("reader", "files", "url", "options", "generator", "path", "expected")
         return {name: getattr(self, name) for name in names}
 
@@ -68,19 +68,19 @@ class Entry:
 
 
 class Registry:
-    """All entries, the cache and the mirror. `load(name)` gives the corpus, `where(name)` says from where."""
+    """All entries, the cache and the mirror. `load` returns a corpus, `where` says where it can be found."""
 
     def __init__(self, config: Path | None = None, data: Path | None = None, mirror: Path | None = None) -> None:
         config = config or default_config()
         self.entries = _read_config(config)
-        self.root = config.parent.parent  # where an entry's `path` starts
+        self.root = config.parent.parent  # an entry's `path` is relative to this folder
         self.data = data or self.root / "data"
         place = os.environ.get("BAYESTOPICS_MIRROR")
         self.mirror = mirror or (Path(place) if place else None)
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
-            raise InputError(f"unknown corpus {name!r}; registered are {', '.join(self.entries)}")
+            raise InputError(f"unknown corpus {name!r}; the registered corpora are {', '.join(self.entries)}")
         return self.entries[name]
 
     def cached(self, name: str) -> Path:
@@ -89,7 +89,7 @@ class Registry:
     # -- what is there --------------------------------------------------------------------------
 
     def where(self, names: list[str]) -> dict[str, str | None]:
-        """For each corpus: generated, package, path, cache, mirror, url, or None where it is out of reach."""
+        """For each corpus: generated, package, path, cache, mirror, url, or None if it is not available."""
         places = {name: self._local(self[name]) for name in names}
         remote = {name: url for name in names if places[name] is None and (url := self[name].any_url())}
         answers = offered(remote.values()) if remote else {}
@@ -110,7 +110,7 @@ class Registry:
         return "cache" if all(place.is_relative_to(self.data) for place in places if place) else "mirror"
 
     def _stored(self, entry: Entry, file: str) -> Path | None:
-        """The file in the cache or the mirror, plain or gzipped."""
+        """The path of the file in the cache or the mirror, plain or gzipped."""
         folders = [self.data / "raw" / entry.name]
         if self.mirror and entry.mirror:
             folders.append(self.mirror / entry.mirror)
@@ -118,7 +118,7 @@ class Registry:
         return next((path for path in candidates if path.is_file()), None)
 
     def own_files(self, name: str) -> list[str]:
-        """The files of a corpus of the user's own (`path`), relative to the project: they may change at any time."""
+        """The files of a user's own corpus (`path`), relative to the project; they may change at any time."""
         entry = self[name]
         if entry.path is None or not (self.root / entry.path).exists():
             return []
@@ -141,35 +141,35 @@ class Registry:
     # -- loading --------------------------------------------------------------------------------
 
     def load(self, name: str) -> Corpus:
-        """The corpus, checked against what is expected of it; kept in the cache for the next time."""
+        """The corpus, checked against its expected sizes and kept in the cache for the next time."""
         entry = self[name]
         if entry.generator is not None:
             return self.simulate(name).corpus
-        if entry.path is not None:  # may change at any time
+        if entry.path is not None:  # not cached, because it may change at any time
             return self._read(entry)
         try:
             corpus = read_corpus(self.cached(name))
-            if not _differences(entry, corpus):  # else it was made by an older reader
+            if not _differences(entry, corpus):  # otherwise an older reader made it
                 return corpus
         except InputError:  # not there, or damaged
             pass
         return self.fetch(name)
 
     def fetch(self, name: str) -> Corpus:
-        """Read a corpus from its files, wherever they are, check it, and put it into the cache."""
+        """Read a corpus from its files, in the mirror or at the URL, check it, and put it into the cache."""
         corpus = self._read(self[name])
         write_corpus(corpus, self.cached(name))
         return corpus
 
     def _read(self, entry: Entry) -> Corpus:
-        """From the entry's files; what was downloaded for it and turns out wrong is not kept."""
+        """Read the entry's files; downloaded files that turn out to be wrong are removed."""
         if entry.path is not None:
             path = self.root / entry.path
             if not path.exists():
                 raise Unavailable(f"{entry.name}: {path}: no such file or folder")
             return self._named(entry, read_corpus(path, pruning=pruning_of(entry.options)))
         if entry.reader == "package" and self._local(entry) is None:
-            raise Unavailable(f"{entry.name}: not here; {self.how_to_get(entry.name)}")
+            raise Unavailable(f"{entry.name}: not available; {self.how_to_get(entry.name)}")
         raw = self.data / "raw" / entry.name
         before = _files_in(raw)
         files: dict[str, Path] = {}
@@ -193,7 +193,7 @@ class Registry:
         return self._checked(entry, dataclasses.replace(corpus, name=entry.name))
 
     def simulate(self, name: str) -> Simulated:
-        """A simulated corpus with the parameters and assignments that made it; the entry fixes the seed."""
+        """A simulated corpus, with the parameters and assignments that generated it; the entry fixes the seed."""
         arguments = dict(self[name].generator or {})
         try:
             kind, seed = arguments.pop("kind"), arguments.pop("seed")
@@ -225,7 +225,7 @@ class Registry:
 
 
 def _differences(entry: Entry, corpus: Corpus) -> list[str]:
-    """Where a corpus is not what is expected of it, with both numbers."""
+    """Where a corpus differs from what is expected, with both numbers."""
     found = corpus.summary()
     return [
         f"{what}: expected {expected}, found {found.get(what)}"
@@ -239,12 +239,12 @@ def _files_in(folder: Path) -> set[Path]:
 
 
 def _extract(archive: Path, file: str, target: Path) -> Path:
-    """One file out of a zip archive, wherever it stands inside."""
+    """Extract one file from a zip archive, from any folder inside it."""
     try:
         with zipfile.ZipFile(archive) as source:
             member = next((name for name in source.namelist() if Path(name).name == file), None)
             if member is None:
-                raise InputError(f"{archive}: has no {file}")
+                raise InputError(f"{archive}: the archive does not contain {file}")
             with replacing(target) as temporary, source.open(member) as stream, open(temporary, "wb") as out:
                 shutil.copyfileobj(stream, out)
     except (zipfile.BadZipFile, zlib.error) as error:
@@ -260,7 +260,7 @@ def _installed(package: str) -> bool:
 
 
 def _read_config(config: Path) -> dict[str, Entry]:
-    """All entries, by name; the workflow checks them against a schema, this only what would stop the reading."""
+    """All entries, by name. Only faults that would prevent reading are checked here; the workflow checks the schema."""
     try:
         raw = yaml.safe_load(decode(read_bytes(config), config))
     except yaml.MarkedYAMLError as error:
@@ -283,9 +283,9 @@ def _read_config(config: Path) -> dict[str, Entry]:
 
 
 def default_config() -> Path:
-    """config/corpora.yaml of the working folder, else of the checkout that this package is installed from."""
+    """config/corpora.yaml in the working folder, or in the checkout that this package is installed from."""
     candidates = [Path.cwd(), Path(__file__).parents[3]]
     for root in candidates:
         if (root / "config" / "corpora.yaml").is_file():
             return root / "config" / "corpora.yaml"
-    raise InputError("no config/corpora.yaml here: registered corpora are known only inside a checkout of the project")
+    raise InputError("there is no config/corpora.yaml here: registered corpora exist only in a checkout of the project")

@@ -1,6 +1,6 @@
-"""How each registered source becomes a Corpus: one reader a kind of published file.
+"""Readers for the files of registered corpora, one for each kind of published file.
 
-A reader takes the entry's files (role -> path on disk) and its options, and gives a Corpus.
+A reader takes the files of an entry (role -> path on disk) and its options, and returns a Corpus.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _vocabulary(files: Files) -> list[str]:
 
 
 def ldac(files: Files, options: Options) -> Corpus:
-    """LDA-C; `metadata` is a semicolon-separated table with a row a document and a column `category`."""
+    """LDA-C; `metadata` is a semicolon-separated table with one row per document and a column `category`."""
     corpus = read_ldac(files["counts"], _vocabulary(files))
     if "metadata" not in files:
         return corpus
@@ -56,7 +56,7 @@ def package(files: Files, options: Options) -> Corpus:
         root = importlib.resources.files(options["package"])
     except ModuleNotFoundError:
         raise InputError(
-            f"the Python package {options['package']!r}, which has this corpus, is not installed"
+            f"the Python package {options['package']!r}, which contains this corpus, is not installed"
         ) from None
     with importlib.resources.as_file(root) as folder:
         counts, vocabulary = folder / options["counts"], folder / options["vocabulary"]
@@ -73,7 +73,7 @@ def roweis_w100(files: Files, options: Options) -> Corpus:
 
 
 def tsv_columns(files: Files, options: Options) -> Corpus:
-    """Texts made of the named columns of a TSV with a header line."""
+    """Texts from the named columns of a TSV with a header line."""
     lines = read_lines(files["texts"])
     header = lines[0].split("\t")
     columns = [header.index(name) for name in options["columns"]]
@@ -82,7 +82,8 @@ def tsv_columns(files: Files, options: Options) -> Corpus:
 
 
 def nips_abstracts(files: Files, options: Options) -> Corpus:
-    """One abstract a line, OCR in latin-1. Some run on into the paper's body: cut at `max_words` words."""
+    """One abstract per line, from OCR, in latin-1. Some continue into the paper's body, so each is cut at `max_words`
+    words."""
     texts = read_lines(files["abstracts"], "latin-1")
     volumes = [int(volume) for volume in read_lines(files["volumes"])]
     chosen = [(t, v) for t, v in zip(texts, volumes, strict=True) if v >= options["first_volume"]]
@@ -103,7 +104,7 @@ def newsgroups(files: Files, options: Options) -> Corpus:
 
 
 def reuters_sgml(files: Files, options: Options) -> Corpus:
-    """Reuters-21578: every story with a body, its title and body, in the order of the files (by date)."""
+    """Reuters-21578: the title and body of every story that has a body, in the order of the files (by date)."""
     title, body = re.compile("<TITLE>(.*?)</TITLE>", re.DOTALL), re.compile("<BODY>(.*?)</BODY>", re.DOTALL)
     texts = []
     for member, data in sorted(_members(files["archive"])):
@@ -147,11 +148,12 @@ READERS: dict[str, Callable[[Files, Options], Corpus]] = {
 
 
 def read_published(reader: str, files: Files, options: Options) -> Corpus:
-    """Read files of a kind; whatever they are instead is one line that names them."""
+    """Read files with the named reader; if they are something else, the error is one line that names them."""
     try:
         return READERS[reader](files, options)
     except InputError:
         raise
     except (ValueError, LookupError, TypeError, OSError, MatReadError, zlib.error) as error:
         names = ", ".join(map(str, files.values()))
-        raise InputError(f"{names}: not what the reader {reader} expects ({type(error).__name__}: {error})") from None
+        fault = f"{type(error).__name__}: {error}"
+        raise InputError(f"{names}: this is not what the reader {reader} expects ({fault})") from None

@@ -1,5 +1,5 @@
-"""English function words: articles, pronouns, prepositions, conjunctions, auxiliaries, particles and the commonest
-adverbs, with what is left of their contracted forms when the apostrophe separates."""
+"""English function words: articles, pronouns, prepositions, conjunctions, auxiliaries, particles and the most common
+adverbs, and the pieces of contracted forms that remain when the apostrophe separates tokens."""
 
 WORDS = """
 a an the this that these those

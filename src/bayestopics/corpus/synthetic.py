@@ -22,15 +22,15 @@ SMALLEST_PARAMETER = 1e-300  # below it log(U) / a overflows in `_dirichlet`
 class Simulated:
     """A corpus and what generated it.
 
-    `truth` has at least `assignments` (int32, one a token, in the token order of the corpus), `beta`
-    (topics x terms) and `topics` (its number of rows); scalars are arrays without dimensions.
+    `truth` has at least `assignments` (int32, one per token, in the token order of the corpus), `beta`
+    (topics x terms) and `topics` (the number of rows of `beta`); scalars are arrays without dimensions.
     """
 
     corpus: Corpus
     truth: dict[str, np.ndarray]
 
     def save_truth(self, path: str | os.PathLike[str]) -> None:
-        """Write `truth` as an .npz file, complete or not at all."""
+        """Write `truth` to an .npz file, which is complete or absent."""
         with replacing(Path(path)) as temporary, open(temporary, "wb") as file:
             np.savez(file, allow_pickle=False, **self.truth)
 
@@ -50,7 +50,7 @@ def simulate_lda(
 ) -> Simulated:
     """Latent Dirichlet allocation: beta_t ~ Dir(eta), theta_d ~ Dir(alpha), z | theta, w | z, beta.
 
-    `alpha` is one number or one a topic; documents have `length` tokens, or Poisson(length) of them.
+    `alpha` is one number, or one number per topic; documents have `length` tokens, or Poisson(length) tokens.
     """
     terms, topics = _whole("terms", terms, 1), _whole("topics", topics, 1)
     weights = _positive_vector("alpha", alpha, topics)
@@ -68,7 +68,7 @@ def simulate_bars(
     *,
     rng: np.random.Generator,
 ) -> Simulated:
-    """Bars (Griffiths & Steyvers 2004): a topic is uniform over a row or a column of a side x side image.
+    """Bars (Griffiths & Steyvers 2004): each topic is uniform over one row or column of a side x side image.
 
     Topics 0 .. side - 1 are the rows, the others the columns; the term of pixel (r, c) is r * side + c.
     The defaults are those of Zhang & Sisson: 2,000 documents of 100 tokens, 25 terms, 10 topics.
@@ -85,11 +85,11 @@ def simulate_bars(
 def simulate_overlapping_topics(
     documents: int = 4, length: float = 500, topics: int = 10, *, rng: np.random.Generator
 ) -> Simulated:
-    """The synthetic data of the HDP split-merge paper: as many terms as topics, nested supports.
+    """The synthetic data of the HDP split-merge paper: as many terms as topics, with nested supports.
 
-    Topic k = 1, 2, ..., topics is uniform on the words 1, ..., topics + 1 - k: the first uses every word,
+    Topic k = 1, 2, ..., topics is uniform on the words 1, ..., topics + 1 - k: the first topic uses every word,
     the last only word 1. Topic mixtures are uniform on the simplex. The paper has 10 topics and 4 documents
-    (groups); it does not say how many words a group has, so `length` = 500 is ours.
+    (groups); it does not say how many words a group has, so `length` = 500 is our choice.
     """
     topics = _whole("topics", topics, 1)
     lengths = _document_lengths(documents, length, False, rng)
@@ -111,10 +111,10 @@ def simulate_hdp(
 ) -> Simulated:
     """The HDP topic model, without truncation: the Chinese restaurant franchise.
 
-    The tokens of a document sit at tables by a restaurant with `concentration`; all tables of all documents
-    choose their dish (topic) by one restaurant with `gamma`. `assignments` are dishes and `tables` the
-    tables within the document, both numbered by first appearance before the tokens are sorted by term;
-    `topic_tables` is the number of tables that serve each dish.
+    Each document is a restaurant with parameter `concentration`, which seats its tokens at tables; the tables of
+    all documents choose their dish (topic) by one restaurant with parameter `gamma`. `assignments` are dishes and
+    `tables` the tables within the document, both numbered by first appearance before the tokens are sorted by
+    term; `topic_tables` is the number of tables that serve each dish.
     """
     terms = _whole("terms", terms, 1)
     truth = _positive_scalars(gamma=gamma, concentration=concentration, eta=eta)
@@ -140,7 +140,7 @@ def simulate_dp_mixture(
     rng: np.random.Generator,
     poisson: bool = False,
 ) -> Simulated:
-    """Dirichlet process mixture of multinomials: one component a document, by the Chinese restaurant."""
+    """Dirichlet process mixture of multinomials: one component per document, by the Chinese restaurant process."""
     terms = _whole("terms", terms, 1)
     truth = _positive_scalars(concentration=concentration, eta=eta)
     lengths = _document_lengths(documents, length, poisson, rng)
@@ -163,7 +163,8 @@ GENERATORS: dict[str, Callable[..., Simulated]] = {
 
 
 def _dirichlet(parameters: np.ndarray, rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows of Dir(parameters), in log space: log G(a) = log G(a + 1) + log(U) / a does not underflow."""
+    """Draws from Dir(parameters), one per row. They are made in log space, because
+    log G(a) = log G(a + 1) + log(U) / a does not underflow."""
     shape = (rows, len(parameters))
     log_gamma = np.log(rng.standard_gamma(parameters + 1, shape))
     log_gamma -= rng.standard_exponential(shape) / parameters  # -log(U) is exponential
@@ -175,7 +176,7 @@ def _chinese_restaurant(customers: int, concentration: float, rng: np.random.Gen
     """The table of each customer, numbered by first appearance.
 
     Customer i opens a table with probability concentration / (concentration + i), and otherwise joins one of
-    the i earlier customers, chosen uniformly: the same law as by table sizes, without keeping them.
+    the i earlier customers, chosen uniformly. This gives the usual distribution without counting table sizes.
     """
     earlier = np.arange(customers)
     chosen = np.minimum(rng.random(customers) * (concentration + earlier), earlier).astype(np.int64)
@@ -191,7 +192,7 @@ def _chinese_restaurant(customers: int, concentration: float, rng: np.random.Gen
 
 
 def _draw_terms(assignments: np.ndarray, beta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A term a token, by inverting its topic's distribution function; never a term of probability 0."""
+    """One term per token, by inverting the distribution function of its topic; never a term of probability 0."""
     topics = len(beta)
     by_topic = np.argsort(assignments.astype(np.min_scalar_type(topics)), kind="stable")
     ends = np.cumsum(np.bincount(assignments, minlength=topics))
@@ -210,7 +211,7 @@ def _document_lengths(documents: int, length: float, poisson: bool, rng: np.rand
     elif not (isinstance(length, Real) and 0 <= length < np.inf):
         raise InputError(f"length must be a finite number of at least 0, not {length!r}")
     if documents * length > MOST_TOKENS:
-        raise InputError(f"length {length} x {documents} documents is more than {MOST_TOKENS:,} tokens")
+        raise InputError(f"{documents} documents of length {length} have more than {MOST_TOKENS:,} tokens")
     lengths = rng.poisson(length, documents) if poisson else np.full(documents, length)
     if not lengths.any():
         raise InputError(f"length {length} gives a corpus without tokens")
@@ -243,7 +244,7 @@ def _emit(
     rng: np.random.Generator,
     truth: dict[str, np.ndarray],
 ) -> Simulated:
-    """Draw the terms and bring tokens, and all that is kept `by_token`, into the token order of a Corpus."""
+    """Draw the terms, and sort the tokens and all arrays in `by_token` into the token order of a Corpus."""
     documents = np.repeat(np.arange(len(lengths)), lengths)
     terms = _draw_terms(by_token["assignments"], beta, rng)
     # stable: the same order on every machine; the documents are sorted already
@@ -277,7 +278,7 @@ def _positive_scalars(**scalars: float) -> dict[str, np.ndarray]:
 
 
 def _positive_vector(name: str, value: float | Sequence[float] | np.ndarray, size: int) -> np.ndarray:
-    """`size` positive numbers from one number (repeated) or a list of `size`."""
+    """`size` positive numbers, from one number (repeated) or from a list of `size` numbers."""
     values = list(value) if isinstance(value, list | tuple | np.ndarray) else [value] * size
     if len(values) != size:
         raise InputError(f"{name} has {len(values)} values for {size} topics")

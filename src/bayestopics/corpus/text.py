@@ -1,8 +1,8 @@
 """From texts to counts: the tokeniser, the pruning, and readers for a folder or a TSV of texts.
 
-The tokeniser lowers the case and takes every run of three or more letters, of any script; digits, punctuation
-and underscores separate. Pruning then drops stop words, terms in too few or too large a share of the documents,
-and rare terms. Documents that lose all their tokens stay, empty, so that labels and order survive.
+The tokeniser converts to lower case and takes every run of three or more letters of any script; digits, punctuation
+and underscores separate tokens. Pruning then drops stop words, rare terms, and terms that occur in too few or too many
+documents. Documents that lose all their tokens are kept as empty documents, so that labels and order do not change.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Pruning:
     min_documents : int
         A term must occur in at least this many documents.
     max_document_fraction : float
-        It may occur in at most this share of the documents.
+        A term may occur in at most this share of the documents.
     min_count : int
-        It must occur at least this often in all documents together.
+        A term must occur at least this often in all documents together.
     token_pattern : str
-        A regular expression that matches a token: by default, three or more letters. Texts are in lower case by then.
+        A regular expression that matches a token in lower-case text; by default, three or more letters.
 
     Examples
     --------
@@ -65,7 +65,9 @@ class Pruning:
         try:
             re.compile(self.token_pattern)
         except re.error as error:
-            raise InputError(f"the token pattern {self.token_pattern!r} is no regular expression ({error})") from None
+            raise InputError(
+                f"the token pattern {self.token_pattern!r} is not a regular expression ({error})"
+            ) from None
 
 
 def stop_words(choice: str) -> frozenset[str]:
@@ -112,7 +114,7 @@ def from_texts(
 
 
 def read_folder(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
-    """One document a file, in the order of their paths; a document's label is its subfolder, if any."""
+    """One document per file, in the order of their paths; the label of a document is its subfolder, if any."""
     names = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
     if not names:
         raise InputError(f"{path}: the folder has no files")
@@ -126,9 +128,10 @@ def _hidden(path: Path) -> bool:
 
 
 def read_tsv(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
-    """One document a line. With a header line that has a `text` column: that column, and `label` if there.
+    """One document per line. If there is a header line with a `text` column, that column is the text, and the column
+    `label`, if there is one, the label.
 
-    Without: the last column is the text; of three or more columns the second is the label (id, label, text).
+    Without a header the last column is the text; with three or more columns (id, label, text) the second is the label.
     """
     rows = [line.split("\t") for line in read_lines(path, encoding)]
     if not rows:

@@ -6,10 +6,12 @@ import numpy as np
 
 
 def autocorrelation_time(chain: np.ndarray) -> float:
-    """1 + 2 sum_k rho_k, cut by Geyer's (1992) initial monotone sequence: sums of neighbouring autocorrelations of a
-    reversible chain are positive and fall, so the first that is not positive ends the sum, and none exceeds the one
-    before. A systematic scan is not reversible; there the cut is a rule of thumb. nan for a chain that does not move.
-    A chain shorter than some fifty times its time gives too small a value.
+    """1 + 2 sum_k rho_k, truncated by Geyer's (1992) initial monotone sequence.
+
+    For a reversible chain, sums of two neighbouring autocorrelations are positive and decreasing. So the first sum that
+    is not positive ends the series, and no sum may exceed the one before. A systematic scan is not reversible; for it
+    this is a rule of thumb. The result is nan for a chain that does not move, and too small for a chain shorter than
+    about fifty autocorrelation times.
     """
     from statsmodels.tsa.stattools import acf  # here, because it takes a second to import
 

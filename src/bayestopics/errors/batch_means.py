@@ -1,11 +1,11 @@
 """Standard errors of Markov chain averages by batch means and overlapping batch means.
 
-Axis 0 of `chain` is time. Any trailing shape is allowed, such as a grid of functionals; the results have
-that shape, and are scalars for a one-dimensional chain. A draw that is not finite makes its result nan.
+Axis 0 of `chain` is time. Further axes are allowed, such as a grid of functionals; the results have their shape,
+and are scalars for a one-dimensional chain. A draw that is not finite makes its result nan.
 
-Both estimators are too small by about (1/b) sum_k |k| gamma_k, over all integers k, with b the batch length
-and gamma_k the autocovariance at lag k: with positive autocorrelation the errors and intervals are optimistic
-until b is many autocorrelation times long.
+Both estimates of the variance are too small by about (1/b) sum_k |k| gamma_k, over all integers k, where b is the
+batch length and gamma_k the autocovariance at lag k. So with positive autocorrelation the errors and intervals are
+too small, unless b is many autocorrelation times long.
 
 Flegal & Jones (2010), Batch means and spectral variance estimators in Markov chain Monte Carlo,
 Annals of Statistics 38, 1034-1070. George & Doss (2018), Journal of Machine Learning Research 18(162).
@@ -28,7 +28,7 @@ def batch_means(chain: ArrayLike, batches: int | None = None) -> Floats:
     """Asymptotic variance sigma^2 of sqrt(n) (mean - mu), from J non-overlapping batches.
 
     J is floor(sqrt(n)) unless `batches` is given (George & Doss: J = sqrt(n)). The batches have equal length
-    b = floor(n / J); the first n mod J draws are left out of them.
+    b = floor(n / J); the first n mod J draws belong to no batch.
     """
     _, deviations = _centre(chain)
     n = len(deviations)
@@ -64,10 +64,10 @@ def mcse(chain: ArrayLike, method: Method = "batch-means") -> Floats:
 
 
 def effective_sample_size(chain: ArrayLike, method: Method = "batch-means") -> Floats:
-    """Number of independent draws whose mean would be as precise: n s^2 / sigma^2, s^2 the sample variance.
+    """Number of independent draws whose mean would be as precise: n s^2 / sigma^2, with the sample variance s^2.
 
-    A constant chain gives nan: it says nothing about its own precision. A chain that varies while all its
-    batch means agree exactly gives inf.
+    A constant chain gives nan, because it says nothing about its own precision. A chain that varies while all
+    its batch means agree exactly gives inf.
     """
     _, deviations = _centre(chain)
     n = len(deviations)
@@ -79,8 +79,8 @@ def effective_sample_size(chain: ArrayLike, method: Method = "batch-means") -> F
 def interval(chain: ArrayLike, level: float = 0.95, method: Method = "batch-means") -> tuple[Floats, Floats]:
     """Lower and upper end of a confidence interval for the mean of the stationary distribution.
 
-    Mean -+ t mcse, Student t with J-1 degrees of freedom for batch means. Overlapping batch means have 2/3 of
-    the variance (Meketon & Schmeiser 1984), hence 3/2 (n/b - 1) degrees of freedom.
+    It is the mean -+ t mcse, with a Student t quantile of J-1 degrees of freedom for batch means. Overlapping batch
+    means have 2/3 of the variance (Meketon & Schmeiser 1984), hence 3/2 (n/b - 1) degrees of freedom.
     """
     if not 0 < level < 1:
         raise ValueError(f"the level of an interval lies between 0 and 1, not {level}")
@@ -100,9 +100,9 @@ def _asymptotic_variance(chain: ArrayLike, method: Method) -> Floats:
 
 
 def _centre(chain: ArrayLike) -> tuple[Floats, Floats]:
-    """Mean and deviations from it; refuses chains too short for any estimate.
+    """Mean and deviations from it; refuses chains that are too short for any estimate.
 
-    The first draw is subtracted before the mean is taken, so that a large offset costs no digits and a
+    The first draw is subtracted before the mean is taken, so that a large offset costs no precision and a
     constant chain has deviations of exactly zero.
     """
     draws = np.atleast_1d(np.asarray(chain, dtype=np.float64))

@@ -1,35 +1,35 @@
-"""The evidence m(T) = p(w | T, alpha, eta), and the posterior of the number of topics: the estimators by name, and what
-each is worth.
+"""The evidence m(T) = p(w | T, alpha, eta) and the posterior of the number of topics: the registry of estimators.
 
-An estimator is one module with `repeat(corpus, topics, prior, sweeps, rng) -> float`, one log-estimate of log m(T). To
-add one: write the file, and add its line here. The modules are named, not imported: the command line asks for the names
-alone, and the code hash of a run holds its own estimator, and not all the others.
+The evidence is the probability of the whole corpus given T topics. An estimator is one module with
+`repeat(corpus, topics, prior, sweeps, rng) -> float`, which returns one estimate of log m(T). To add an estimator,
+write its file and add its line here. The modules are named but not imported: the command line needs only the names, and
+the code hash of a run then covers its own estimator and not all the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-ANNEALING = "annealing"  # the method that has several paths
+ANNEALING = "annealing"  # the method with several paths from a start to the posterior
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """Where an estimator is, and what is known of its estimates."""
+    """Where an estimator is, and what is known about its estimates."""
 
     name: str
     module: str
-    path: bool = False  # from the prior to the posterior: it is a path of the method "annealing"
+    path: bool = False  # it is a path of the method "annealing"
     unbiased: bool = False
-    has_variance: bool = True
+    has_variance: bool = True  # whether the variance is finite
     trusted: bool = True
-    walks: bool = False  # good topics are looked for over all T first (`walk`), and `repeat` takes them
-    one_labelling: bool = False  # a chain that keeps to one labelling of its topics makes it too low by log T!
-    family: tuple[str, ...] = ()  # the names of all that come from the same chain: `repeat` gives as many numbers
+    walks: bool = False  # `walk` first searches all T for good topics, and `repeat` starts from them
+    one_labelling: bool = False  # too low by log T! if a chain never swaps the labels of its topics
+    family: tuple[str, ...] = ()  # all estimators that share one chain: `repeat` returns one number for each
 
     @property
     def stream(self) -> str:
-        """The name of its random numbers, which those from the same chain share."""
+        """The name of its stream of random numbers; estimators that share a chain share the stream."""
         return self.module.rpartition(".")[2] if self.family else self.name
 
 
@@ -45,7 +45,7 @@ ESTIMATORS: dict[str, Estimator] = {
         Estimator("pseudo-marginal", "bayestopics.evidence.pseudo_marginal", unbiased=True),
         Estimator("chib", "bayestopics.evidence.chib", trusted=False, one_labelling=True),
         Estimator("harmonic-z", "bayestopics.evidence.harmonic", trusted=False, family=BOTH),
-        # no variance once a term occurs more than eta times
+        # the variance is infinite once a term occurs more than eta times
         Estimator("harmonic-psi", "bayestopics.evidence.harmonic", trusted=False, has_variance=False, family=BOTH),
     )
 }

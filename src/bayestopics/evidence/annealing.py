@@ -1,9 +1,9 @@
 """Annealed importance sampling of the evidence (Neal 2001), along p(z) p(w | z)^b from b = 0 to b = 1.
 
-Each run starts from an exact draw of the prior, takes one Gibbs sweep at every b of a ladder, and ends with a weight
-whose expectation is m(T), whatever the ladder: a longer ladder has a smaller variance. Backward, from a z that is an
-exact draw of the posterior (on simulated corpora: the z that generated them), the expectation is 1 / m(T), so that the
-two sandwich log m(T).
+Each run starts from an exact draw of the prior, makes one Gibbs sweep at every b of a ladder, and ends with a weight
+whose expectation is m(T) for every ladder; a longer ladder gives a smaller variance. A backward run starts from an
+exact draw of the posterior (on simulated corpora, the z that generated them); its weight has the expectation 1 / m(T).
+So forward runs bound log m(T) from below and backward runs from above, on average.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ PILOT_STEPS = 200
 
 
 def first_ladder(steps: int) -> np.ndarray:
-    """0 = b_0 < ... < b_steps = 1, dense near 0, where log p(w | z) rises fastest."""
+    """0 = b_0 < ... < b_steps = 1, with small steps near 0, where log p(w | z) rises fastest."""
     return np.linspace(0.0, 1.0, steps + 1) ** 4
 
 
 def pilot(
     corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator, steps: int = PILOT_STEPS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(b, log p(w | z) after a sweep at b) along a short run."""
+    """A short run: the b of its steps, and log p(w | z) after the sweep at each b."""
     ladder = first_ladder(steps)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
     return ladder, np.array([tempered.log_likelihood, *(tempered.sweep(b, rng) for b in ladder[1:])])
 
 
 def ladder_from(b: np.ndarray, log_likelihood: np.ndarray, steps: int) -> np.ndarray:
-    """A ladder whose steps all add the same variance to the log-weight, as far as a pilot run can tell.
+    """A ladder whose steps all add about the same variance to the log-weight, judged by a pilot run.
 
-    A step db adds db^2 Var_b[log p(w | z)], and that variance is the slope of E_b[log p(w | z)]; so steps are equal
-    in the integral of sqrt(dL db). L is made to rise with b, as its expectation does.
+    A step db adds db^2 Var_b[log p(w | z)], and this variance is the slope of L(b) = E_b[log p(w | z)]; so the steps
+    are chosen equal in the integral of sqrt(dL db). The pilot's L is made to rise with b, as its expectation does.
     """
     rising = np.maximum.accumulate(log_likelihood)
-    gain = np.diff(rising) + 1e-3 * np.ptp(rising) / len(b) + 1e-12  # no stretch is left without steps
+    gain = np.diff(rising) + 1e-3 * np.ptp(rising) / len(b) + 1e-12  # every stretch gets some steps
     length = np.concatenate([[0.0], np.cumsum(np.sqrt(gain * np.diff(b)))])
     ladder = np.interp(np.linspace(0.0, length[-1], steps + 1), length, b)
     ladder[0], ladder[-1] = 0.0, 1.0
@@ -48,17 +48,17 @@ def ladder_from(b: np.ndarray, log_likelihood: np.ndarray, steps: int) -> np.nda
 
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T), by a ladder of `sweeps` steps."""
+    """One estimate of log m(T), with a ladder of `sweeps` steps."""
     return anneal(corpus, topics, prior, ladder_of_its_own(corpus, topics, prior, sweeps, rng), rng)
 
 
 def ladder_of_its_own(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> np.ndarray:
-    """From a pilot of its own for each repeat, so that repeats are independent."""
+    """A ladder from a pilot run of its own, so that repeats are independent."""
     return ladder_from(*pilot(corpus, topics, prior, rng, min(PILOT_STEPS, max(20, steps))), steps)
 
 
 def anneal(corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T), from the prior."""
+    """One estimate of log m(T), by annealing from the prior."""
     check_ladder(ladder)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
     log_weight = 0.0
@@ -70,8 +70,8 @@ def anneal(corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, rng: n
 
 
 def anneal_backward(state: State, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T) from above: minus the log of an estimate of 1 / m(T). `state` must be a draw of
-    the posterior; it is not changed."""
+    """One estimate of log m(T) from above: minus the log of an estimate of 1 / m(T). `state` must be a draw from the
+    posterior; it is not changed."""
     check_ladder(ladder)
     tempered = Tempered(state.copy())
     log_weight = 0.0

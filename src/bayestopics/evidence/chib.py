@@ -1,7 +1,8 @@
-"""Chib's (1995) estimator of the evidence [Chen & Doss 5.1]. A rival, not to be trusted.
+"""Chib's (1995) estimator of the evidence [Chen & Doss 5.1]: for comparison only.
 
 m(T) = p(w, z*) / p(z* | w) at any z*; in (5.1) beta* cancels, because p(w, beta, z) / p(beta | z, w) = p(w, z). The
-denominator is the mean of the transition density g(z_i, z*) over a chain z_i; on a corpus of some size none is near z*.
+denominator is estimated by the mean of the transition density g(z_i, z*) over a chain of z_i; on a corpus of some size
+no z_i comes near z*, so the estimate is far off.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from bayestopics.lda.state import Prior, from_assignments
 @dataclass(frozen=True)
 class Chib:
     log_evidence: float
-    one_labelling: float  # log_evidence + log T!, right if the chain stays in the one labelling of the topics of z*
+    one_labelling: float  # log_evidence + log T!: correct if the chain never leaves the labelling of z*
 
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T), from so many kept sweeps."""
+    """One estimate of log m(T), from `sweeps` kept sweeps."""
     return chib(corpus, topics, prior, sweeps=sweeps, pilot=max(1, sweeps // 3), rng=rng).log_evidence
 
 
@@ -40,7 +41,7 @@ def chib(
     rng: np.random.Generator,
     sampler: str = "sparse",
 ) -> Chib:
-    """z* by the majority of a pilot run, which the chain goes on from."""
+    """The estimate at a z* that takes each token's most frequent topic in a pilot run; the chain continues from it."""
     module = sampler_by_name(sampler)
     state = module.init(corpus, topics, prior, rng)
     votes = np.zeros((corpus.token_count, topics), np.int32)

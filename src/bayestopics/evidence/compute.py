@@ -1,4 +1,4 @@
-"""`evidence`: log m(T) for several T, by the method of one's choice, from independent repeats."""
+"""`evidence`: log m(T) for several T, by a chosen method, from independent repeats."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
+from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.evidence import ANNEALING, ESTIMATORS, METHODS, PATHS
@@ -40,22 +41,31 @@ def evidence(
     seed: int = 0,
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
+    unit: str = "sweeps",
 ) -> dict[str, Any]:
-    """log m(T) of each T, with its error, from `repeats` independent repeats.
+    """Estimate log m(T) for each T, with its error, from `repeats` independent repeats.
 
-    `sweeps` is the length of one repeat: steps of the ladder for reference (as many come before, from the prior, to
-    find topics), ais and smc (for smc divided among its particles), sweeps of every replica for replica-exchange, kept
-    sweeps for chib (a pilot of a third comes first) and the harmonic means (a burn-in of half comes first), m for
-    pseudo-marginal. For reference each repeat makes `passes` over all T to find good topics (`walk`), so that what it
-    gives for one T depends on the others. `workers` processes share the repeats; the results are the same bits for any
-    number of them, but for their CPU `seconds`. A harmonic mean comes with the other one `from_the_same_chains`. The
-    caller removes the checkpoint.
+    `sweeps` is the length of one repeat. What it counts depends on the method:
+
+    - reference: annealing steps; as many steps from the prior come before them, to find topics;
+    - ais: annealing steps; smc: annealing steps times particles;
+    - replica-exchange: sweeps of every replica;
+    - chib: kept sweeps, after a pilot run of a third of that number;
+    - the harmonic means: kept sweeps, after a burn-in of half that number;
+    - pseudo-marginal: summands m.
+
+    With reference, each repeat first makes `passes` over all T to find good topics (`walk`), so the result for one T
+    depends on which other T are asked for. `workers` processes share the repeats; the results are the same bits for
+    any number of workers, except for the CPU `seconds`. A harmonic mean also returns the other one, under
+    `from_the_same_chains`. `unit` is what the caller's users call `sweeps`; warnings use this word. The caller removes
+    the checkpoint.
     """
     if method not in METHODS or path not in PATHS:
-        raise InputError(f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {method}, {path}")
+        known = f"methods are {', '.join(METHODS)}; paths are {', '.join(PATHS)}"
+        raise InputError(f"unknown method {method!r} or path {path!r}: {known}")
     if min(len(topics), sweeps, passes, repeats, workers) < 1:
-        sizes = f"{sweeps} sweeps, {passes} passes, {repeats} repeats and {workers} workers"
-        raise InputError(f"nothing to do with {len(topics)} numbers of topics, {sizes}")
+        sizes = f"{sweeps} {unit}, {passes} passes, {repeats} repeats and {workers} workers"
+        raise InputError(f"at least 1 of each is needed, not {len(topics)} numbers of topics, {sizes}")
     for count in topics:
         prior.alpha_vector(count)
     name = path if method == ANNEALING else method
@@ -64,25 +74,37 @@ def evidence(
     logs, seconds = ([[made[t, repeat][part] for repeat in range(repeats)] for t in topics] for part in range(2))
     family = ESTIMATORS[name].family
     if not family:
-        return summary(name, prior, topics, logs, seconds)
+        return summary(name, prior, topics, logs, seconds, unit)
     all_of_them = dict(zip(family, np.moveaxis(np.array(logs), -1, 0).tolist(), strict=True))
-    return summary(name, prior, topics, all_of_them.pop(name), seconds) | {"from_the_same_chains": all_of_them}
+    found = summary(name, prior, topics, all_of_them.pop(name), seconds, unit)
+    return found | {"from_the_same_chains": all_of_them}
 
 
 def summary(
-    name: str, prior: Prior, topics: Sequence[int], log_estimates: list[list[float]], seconds: list[list[float]]
+    name: str,
+    prior: Prior,
+    topics: Sequence[int],
+    log_estimates: list[list[float]],
+    seconds: list[list[float]],
+    unit: str = "sweeps",
 ) -> dict[str, Any]:
-    """What the repeats of a method say, by T: log m(T), its error, and what to doubt."""
+    """Combine the repeats of a method for each T: log m(T), its error, and warnings."""
     about = ESTIMATORS[name]
-    found = [
-        combine(np.array(logs), unbiased=about.unbiased, has_variance=about.has_variance) for logs in log_estimates
-    ]
-    doubts = [f"T={count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
+    kind = {"unbiased": about.unbiased, "has_variance": about.has_variance}
+    found = [combine(np.array(logs), **kind, unit=unit) for logs in log_estimates]
+    doubts = [f"T = {count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
     if not about.trusted:
-        doubts.append(f"{name} is here to be compared with: its estimates are far off, and scatter little")
+        doubts.append(
+            f"The method {name} is included only for comparison: its estimates are far from the truth even where the "
+            "runs agree. Use the method annealing."
+        )
     both = {}
     if about.one_labelling and np.ndim(prior.alpha) == 0:
-        doubts.insert(0, "a chain that keeps to one labelling of its topics makes log m(T) too low by log T!")
+        doubts.insert(
+            0,
+            "If a chain never swaps the labels of its topics, log m(T) is too low by log T!; the corrected values are "
+            "listed separately.",
+        )
         both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     values, errors = [one.log_evidence for one in found], [one.standard_error for one in found]
     near = not_excluded(values, errors, len(log_estimates[0]))
@@ -96,19 +118,19 @@ def summary(
         "log_estimates": [one.log_estimates for one in found],
         "unbiased": about.unbiased,
         "seconds": seconds,
-        "warnings": doubts,
+        "warnings": explain_once(doubts),
     }
 
 
 Job = tuple[int, int]  # T, number of the repeat
-Done = tuple[Any, float]  # log-estimate, or those of its family; CPU seconds
-WALK = "walk"  # in the place of T
+Done = tuple[Any, float]  # the estimate of log m(T), or one for each estimator of the family; CPU seconds
+WALK = "walk"  # stands in the place of T for a pass over all T
 Todo = dict[Any, tuple[Any, ...]]  # key -> function, arguments
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """All that an estimate depends on, but T, its number and the passes before it."""
+    """Everything that an estimate depends on, except T, the number of the repeat and the passes before it."""
 
     name: str
     corpus: Corpus
@@ -124,7 +146,7 @@ def estimator(name: str) -> ModuleType:
 
 @cache
 def compile_estimator(name: str) -> None:
-    """Kernels are compiled, or taken from the cache, before seconds are counted; once in a process."""
+    """Compile the kernels, or load them from the cache, before time is measured; once per process."""
     tiny, prior, rng = tiny_corpus(), Prior(0.5, 0.5), np.random.default_rng(0)
     estimator(name).repeat(tiny, 2, prior, 4, rng)
     if ESTIMATORS[name].walks:
@@ -132,7 +154,7 @@ def compile_estimator(name: str) -> None:
 
 
 def _pass(work: Work, repeat: int, number: int, found: dict[int, FoundTopics]) -> tuple[int, dict[int, FoundTopics]]:
-    """How many passes over all T were made, and what is found."""
+    """Make one pass over all T; returns the number of passes made so far, and the topics found."""
     compile_estimator(work.name)
     rng = generator(work.seed, f"evidence/walk/{repeat}/{number}")
     return number + 1, go_over(work.corpus, work.topics, work.prior, work.sweeps, number, found, rng)
@@ -151,13 +173,13 @@ def _make(work: Work, job: Job, found: FoundTopics | None) -> Done:
 
 
 def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: Checkpoint | None) -> dict[Job, Done]:
-    """Each repeat goes over all T first, if it is to; then come its estimates, the largest T first, for they take
-    longest."""
+    """Make all estimates. A repeat first makes its passes over all T, if the method needs them; then its estimates,
+    the largest T first because they take longest."""
     made: dict[Any, Any] = (checkpoint.load() if checkpoint else None) or {}
     numbers, walks = sorted(set(work.topics), reverse=True), ESTIMATORS[work.name].walks
 
     def ready(repeat: int) -> Todo:
-        """What can be done for a repeat with what is made."""
+        """The calls of a repeat that can be made with what is finished so far."""
         found: dict[int, FoundTopics] = {}
         if walks:
             number, found = made.get((WALK, repeat), (0, {}))
@@ -182,7 +204,8 @@ def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: C
 
 
 def _each(work: Work, todo: Todo, workers: int) -> Iterator[tuple[Any, Any]]:
-    """(key, result) of each call, as they come. Calls leave `todo` when they start, and may be added meanwhile."""
+    """(key, result) of each call, in the order in which they finish. A call leaves `todo` when it starts; the caller
+    may add more in between."""
     if workers == 1:
         while todo:
             key = next(iter(todo))

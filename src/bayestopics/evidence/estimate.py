@@ -1,4 +1,4 @@
-"""What every estimator of the evidence m(T) = p(w | T, alpha, eta) returns, and how its error is told."""
+"""From independent estimates of the evidence m(T) = p(w | T, alpha, eta) to one value with its error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import t as student
 
-LARGE_ERROR = 1.0  # nats: beyond, an average of estimates is ruled by the largest of them
+from bayestopics.base.wording import NAT, nats
+
+LARGE_ERROR = 1.0  # nats: beyond this, the largest estimate dominates the average
 
 
 @dataclass(frozen=True)
@@ -16,48 +18,64 @@ class Evidence:
     """log m(T), from independent repeats."""
 
     log_evidence: float  # log of the mean of the repeats' estimates
-    standard_error: float | None  # None for one repeat, and where the estimates have no variance
+    standard_error: float | None  # None for a single repeat, and for estimates with infinite variance
     log_estimates: list[float]
-    unbiased: bool  # each exp(log estimate) has expectation m(T); then its log lies below log m(T) on average
+    unbiased: bool  # each exp(log estimate) has expectation m(T); its log is then below log m(T) on average
     warnings: list[str] = field(default_factory=list)
 
 
-def combine(log_estimates: np.ndarray, *, unbiased: bool = True, has_variance: bool = True) -> Evidence:
-    """The log of the mean, and an error that does not lie.
+def combine(
+    log_estimates: np.ndarray, *, unbiased: bool = True, has_variance: bool = True, unit: str = "sweeps"
+) -> Evidence:
+    """The log of the mean of the estimates, with an honest error.
 
-    By the delta method the error of the log of a mean is s / sqrt(R), s being the standard deviation of the
-    log-estimates, if s is small. If it is not, the mean is ruled by a few repeats, and the delta method never says
-    more than about one nat however wrong it is: then the error is s itself. Estimates without a variance have no
-    standard error, however little they scatter.
+    Let s be the standard deviation of the R log-estimates. If s is small, the delta method gives the error of the log
+    of their mean as s / sqrt(R). If s is large, a few repeats dominate the mean, and the delta method would never
+    report more than about one nat however wrong the mean is; then the error is s itself. Estimates with infinite
+    variance have no standard error, however little they scatter. `unit` is what makes a repeat longer, for the
+    warnings.
     """
     values = np.asarray(log_estimates, dtype=float)
     if nothing := int(np.sum(values == -np.inf)):
-        doubts = [f"{nothing} of {len(values)} repeats came to nothing: more steps are needed"]
+        doubts = [
+            f"{nothing} of the {len(values)} runs gave an estimate of zero, so the evidence is not known yet. "
+            f"Use more {unit} (--{unit})."
+        ]
         log_evidence = float(np.logaddexp.reduce(values) - np.log(len(values)))
         return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
     highest = values.max()
     weights = np.exp(values - highest)
     log_evidence = float(highest + np.log(weights.mean()))
     if len(values) == 1:
-        return Evidence(log_evidence, None, values.tolist(), unbiased, ["one repeat: its error is unknown"])
+        doubts = ["There is only one run, so the error is unknown. Use more repeats (--repeats)."]
+        return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
     spread = float(values.std(ddof=1))
     if not has_variance:
-        doubts = [f"the estimates have no variance, so no standard error; the repeats scatter by {spread:.2g} nats"]
+        doubts = [
+            "The estimates of this method have infinite variance, so no standard error can be given; the runs scatter "
+            f"by {nats(spread)} ({NAT})."
+        ]
         return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
     error = spread / np.sqrt(len(values)) if spread < LARGE_ERROR else spread
     doubts = []
     if error > LARGE_ERROR:
-        doubts.append(f"the repeats scatter by {spread:.1f} nats: more steps are needed, not more repeats")
+        doubts.append(
+            f"The runs disagree by about {nats(spread)} ({NAT}), so the evidence is not known yet. "
+            f"Use more {unit} (--{unit}), not more repeats."
+        )
     if (share := weights.max() / weights.sum()) > 0.5 and len(values) > 2:
-        doubts.append(f"one repeat of {len(values)} carries {share:.0%} of the weight")
+        doubts.append(
+            f"One of the {len(values)} runs carries {share:.0%} of the weight, so the result rests mainly on that one."
+        )
     return Evidence(log_evidence, error, values.tolist(), unbiased, doubts)
 
 
 def not_excluded(log_values: Sequence[float], errors: Sequence[float | None], repeats: int) -> np.ndarray:
-    """Which are near enough to the largest. An unknown error excludes nothing.
+    """Which values are compatible with being the largest, given their errors. An unknown error excludes nothing.
 
-    A difference may be as large as errors from so few repeats allow at a level of 95 % (Student t). Where an error is
-    the deviation of a single repeat (`combine`), it may be at least twice that, however many repeats there are.
+    A value is compatible if its difference from the largest is within the 95 % limit of a Student t distribution for
+    this number of repeats. Where the error is the deviation of a single repeat (see `combine`), the limit is at least
+    twice that deviation, however many repeats there are.
     """
     values = np.asarray(log_values, dtype=float)
     known = np.array([np.inf if error is None or np.isnan(error) else error for error in errors])

@@ -1,7 +1,8 @@
-"""Harmonic mean estimators of the evidence (Newton & Raftery 1994) [Chen & Doss 1 and 5.1]. Rivals, not to be trusted.
+"""Harmonic mean estimators of the evidence (Newton & Raftery 1994) [Chen & Doss 1 and 5.1]: for comparison only.
 
-1 / m(T) is the posterior mean of 1 / p(w | z), and of 1 / p(w | beta, z). A chain hardly ever visits the states that
-rule these means, so that both come out far too large; the second has no variance once a count exceeds eta.
+1 / m(T) is the posterior mean of 1 / p(w | z), and also of 1 / p(w | beta, z). A chain hardly ever visits the states
+that dominate these means, so both estimates of m(T) are far too large. The second has infinite variance once a count
+exceeds eta.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def log_likelihood_given_beta(state: State, parameters: Parameters) -> float:
 
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Both log-estimates of log m(T), from so many kept sweeps."""
+    """Both estimates of log m(T), from `sweeps` kept sweeps."""
     return harmonic(corpus, topics, prior, sweeps=sweeps, burn_in=sweeps // 2, rng=rng)
 
 
@@ -37,7 +38,7 @@ def harmonic(
     rng: np.random.Generator,
     sampler: str = "sparse",
 ) -> tuple[float, float]:
-    """(HME-z, HME-psi): log-estimates of log m(T) from one chain."""
+    """(HME-z, HME-psi): the two estimates of log m(T) from one chain."""
     module = sampler_by_name(sampler)
     state = module.init(corpus, topics, prior, rng)
     by_z, by_psi = np.empty(sweeps), np.empty(sweeps)

@@ -1,13 +1,13 @@
-"""Pseudo-marginal Metropolis-Hastings over the number of topics [Chen & Doss, section 4.2].
+"""Pseudo-marginal Metropolis-Hastings (PMMH) over the number of topics [Chen & Doss, section 4.2].
 
-T moves by one up or down, and m(T) is replaced by an unbiased estimate (4.9). The estimate of the current T is kept
-until a proposal is accepted, never made anew. Then the law of T converges to its posterior for every number of inner
-sweeps, and so does that of (T, z).
+T moves up or down by one, and m(T) is replaced by an unbiased estimate (4.9). The estimate of the current T is kept
+until a proposal is accepted; it is never made again. Then the distribution of T converges to its posterior for every
+number of inner sweeps, and so does the distribution of (T, z).
 
-The estimates know nothing of the chain, so they can be made ahead: the k-th estimate for T in a chain has a generator
-of its own, each is used once, and one that was made in vain waits for the next visit to its T. What the chain does is
-the same, bit for bit, for any number of workers. For the same reason chains with different numbers of inner sweeps
-may share their estimates: one of 100 sweeps begins with one of 50 (`shorter`, `given`).
+The estimates do not depend on the state of the chain, so they can be made ahead of time. The k-th estimate for T in a
+chain has a random generator of its own. Each estimate is used once; one that was not needed waits for the next visit
+to its T. So the chain is the same, bit for bit, for any number of workers. For the same reason chains with different
+numbers of inner sweeps can share estimates: an estimate of 100 sweeps begins with one of 50 (`shorter`, `given`).
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
+from bayestopics.base.wording import NAT, nats
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pseudo_marginal import Estimates, Inner, compile_estimates
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 
 FRESH = 20  # estimates at the mode, for their standard deviation
-# when a chain cannot be trusted
-LARGEST_SD = 3.0  # nats; theory wants 1 to 2 (Doucet et al. 2015, Sherlock et al. 2015)
+# beyond these limits a chain cannot be trusted
+LARGEST_SD = 3.0  # nats; theory recommends 1 to 2 (Doucet et al. 2015, Sherlock et al. 2015)
 LEAST_ACCEPTANCE = 0.01
-LONGEST_STAY = 0.1  # of the chain
+LONGEST_STAY = 0.1  # as a share of the chain
 LARGEST_RHAT = 1.01  # Vehtari et al. 2021
 LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
-FRESH_STREAM = -1  # in the place of a chain's number
-RECENT = 100  # steps, from which the acceptance of the next is foretold
-LEAST_LIKELY = 1e-3  # estimates that are needed with less probability are not made ahead
+FRESH_STREAM = -1  # stands in the place of a chain's number
+RECENT = 100  # steps whose acceptance rate predicts the next steps
+LEAST_LIKELY = 1e-3  # estimates that are less likely to be needed are not made ahead
 COLUMNS = ("topics", "log_estimate", "proposed", "log_estimate_proposed", "accepted")  # of the trace
 ACCEPTED = COLUMNS.index("accepted")
 
@@ -53,7 +54,7 @@ ACCEPTED = COLUMNS.index("accepted")
 
 
 def propose(prior: TopicPrior, topics: int, uniform: float) -> int:
-    """One up or down with probability 1/2 each; at an end of the range there is one way only."""
+    """T + 1 or T - 1 with probability 1/2 each; at an end of the range, the only neighbour."""
     if topics == prior.low:
         return topics + 1
     if topics == prior.high:
@@ -73,17 +74,17 @@ Key = tuple[int, int, int]  # chain, T, number of the estimate
 
 @dataclass(frozen=True)
 class Made:
-    """What an estimate leaves behind."""
+    """A finished estimate."""
 
     log_estimate: float
-    assignments: np.ndarray | None = None  # in the smallest integers that hold them; None if nobody looks
-    shorter: tuple[float, ...] = ()  # log-estimates of its first sweeps alone
+    assignments: np.ndarray | None = None  # in the smallest integers that hold them; None if no observer needs them
+    shorter: tuple[float, ...] = ()  # log-estimates from its first sweeps alone
 
 
 class Observer(Protocol):
-    """Looks at every kept state. The steps of a chain come in turn, the chains in any order.
+    """Looks at every kept state. The steps of one chain come in order; the chains may alternate in any way.
 
-    It is packed with the checkpoint (`base.packing`), and so must be a dataclass.
+    It is saved with the checkpoint (`base.packing`), and so must be a dataclass.
     """
 
     def observe(self, chain: int, step: int, topics: int, assignments: np.ndarray) -> None: ...
@@ -91,13 +92,13 @@ class Observer(Protocol):
 
 @dataclass
 class Chain:
-    """One chain over T. The uniforms of its proposals and acceptances are known beforehand."""
+    """One chain over T. The uniform random numbers of its proposals and acceptances are drawn beforehand."""
 
     number: int
     prior: TopicPrior
     start: int
     uniforms: np.ndarray  # float64[iterations, 2]
-    current: Made | None = None  # the estimate that stands; None before the first
+    current: Made | None = None  # the estimate of the current T; None before the first
     topics: int = 0
     used: dict[int, int] = field(default_factory=dict)  # estimates used for each T
     rows: list[tuple[Any, ...]] = field(default_factory=list)  # of the trace
@@ -107,12 +108,12 @@ class Chain:
         return self.current is not None and len(self.rows) == len(self.uniforms)
 
     def needs(self) -> Key:
-        """The estimate without which it cannot go on."""
+        """The estimate that the next step needs."""
         topics = self.start if self.current is None else self._proposal(len(self.rows), self.topics)
         return self.number, topics, self.used.get(topics, 0)
 
     def advance(self, made: Made) -> None:
-        """One step, with the estimate that it needs."""
+        """Make one step, with the estimate that it needs."""
         _, proposed, number = self.needs()
         self.used[proposed] = number + 1
         if self.current is None:
@@ -139,15 +140,15 @@ class Chain:
         return math.log1p(-self.uniforms[step, 1]) < log_ratio
 
     def ahead(self, made: dict[Key, Made]) -> Iterator[tuple[float, Key]]:
-        """(-probability, key) of the estimates that it will need, most likely first; the first is certain.
+        """(-probability, key) of the estimates that may be needed, most likely first; the first is certain.
 
-        A walk over the tree of what may happen. Once T is known, so is the proposal. Whether it is accepted is known
-        where both estimates are there; where not, it is as likely as it was lately.
+        This walks over the tree of possible futures. Once T is known, so is the proposal. If both estimates are
+        there, so is the acceptance; if not, its probability is taken from the recent steps.
         """
         yield -1.0, self.needs()
         recent = self.rows[-RECENT:]
         acceptance = (1 + sum(row[ACCEPTED] for row in recent)) / (2 + len(recent))
-        order = count()  # of equal probabilities, the first
+        order = count()  # among equal probabilities, the first comes first
         todo: list[tuple[float, int, int, int, Made | None, dict[int, int]]] = []
         if self.current is not None:
             todo.append((-1.0, next(order), len(self.rows), self.topics, self.current, {}))
@@ -171,7 +172,7 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """What an estimate is to leave behind."""
+    """Which estimates to make, and whether their assignments are needed."""
 
     estimates: Estimates
     assignments: bool
@@ -190,15 +191,15 @@ def _make(wanted: Wanted, keys: Sequence[Key]) -> list[Made]:
 
 
 class _Here:
-    """Makes estimates in this process, as many at a time as are best made together."""
+    """Makes estimates in this process, in groups of the size that is fastest."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self.made: dict[Key, Made] = {}  # and not yet used
+        self.made: dict[Key, Made] = {}  # finished and not yet used
         self.count = 0
         self._wanted = wanted
 
     def work(self, wishes: Iterable[Key]) -> None:
-        """Make at least one of the wishes, the first before the others."""
+        """Make at least the first of these estimates."""
         keys = _distinct((key for key in wishes if key not in self.made), self._wanted.estimates.inner.together)
         self.made.update(zip(keys, _make(self._wanted, keys), strict=True))
         self.count += len(keys)
@@ -216,7 +217,7 @@ class _Pool:
     def work(self, wishes: Iterable[Key]) -> None:
         under_way = {key for keys in self._running.values() for key in keys}
         waiting = (key for key in wishes if key not in self.made and key not in under_way)
-        # one more than there are workers, so that none waits for this process
+        # one job more than there are workers, so that no worker waits for this process
         while len(self._running) <= self._workers and (keys := _distinct(waiting, self._together)):
             self._running[self._submit(_make, keys)] = keys
             under_way.update(keys)
@@ -227,7 +228,7 @@ class _Pool:
 
 
 def _distinct(keys: Iterable[Key], most: int) -> list[Key]:
-    """The first that are different."""
+    """The first `most` different keys."""
     found: dict[Key, None] = {}
     for key in keys:
         found[key] = None
@@ -251,26 +252,26 @@ def _makers(wanted: Wanted, workers: int) -> Iterator[_Here | _Pool]:
 
 @dataclass(frozen=True, eq=False)
 class TopicPosterior:
-    """The posterior of T, and whether to believe it. All but the trace is about the steps after the burn-in."""
+    """The posterior of T, and diagnostics that say whether to trust it. Only the trace includes the burn-in."""
 
     trace: pd.DataFrame  # chain, step, topics, log_estimate, proposed, log_estimate_proposed, accepted
     burn_in: int
     posterior: dict[int, float]  # over all chains
     mode: int
     acceptance_rate: float
-    longest_stay: int  # steps without an acceptance, in any chain
-    log_estimate_sd: float  # of fresh estimates at the mode; at T = 2 where that is 1, whose estimates are exact
+    longest_stay: int  # the largest number of steps without an acceptance, in any chain
+    log_estimate_sd: float  # of fresh estimates at the mode; at T = 2 if the mode is 1, where estimates are exact
     fresh_log_estimates: np.ndarray
-    rhat: float | None  # of T, between the chains; None for one chain, or where none of them moves
-    total_variation: float | None  # the largest between the posteriors of two chains
-    observer: Observer | None  # as given, or as it was in the checkpoint, and what it saw since
+    rhat: float | None  # of T, between the chains; None for one chain, or if a chain does not move
+    total_variation: float | None  # the largest distance between the posteriors of two chains
+    observer: Observer | None  # as given, or as restored from the checkpoint, with all that it has seen
     warnings: list[str]
-    volatile: dict[str, int]  # estimates that were made (some ahead, in vain), resumptions
+    volatile: dict[str, int]  # the number of estimates that were made (not all were needed), and of resumptions
 
 
 @dataclass(frozen=True)
 class Walk:
-    """The chains over T: one from each of `starts`, of `burn_in` steps and then `iterations` that are kept."""
+    """The chains over T: one from each of `starts`, with `burn_in` steps that are dropped and `iterations` kept."""
 
     topics: TopicPrior
     starts: tuple[int, ...]
@@ -279,8 +280,8 @@ class Walk:
 
     def __post_init__(self) -> None:
         if not self.starts or self.iterations < 1 or self.burn_in < 0:
-            sizes = f"{len(self.starts)} starts, {self.iterations} iterations and {self.burn_in} of burn-in"
-            raise InputError(f"nothing to do with {sizes}")
+            sizes = f"{len(self.starts)} starts, {self.iterations} iterations and a burn-in of {self.burn_in}"
+            raise InputError(f"at least 1 start and 1 iteration are needed, and a burn-in of 0 or more, not {sizes}")
         for start in self.starts:
             if start not in self.topics:
                 low, high = self.topics.low, self.topics.high
@@ -301,27 +302,29 @@ def pmmh(
     given: Mapping[Key, float] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> TopicPosterior:
-    """The chains of a walk, with estimates that are made as `inner` says.
+    """Run the chains of a walk, with estimates made as `inner` says.
 
-    With `inner.shorter` the trace tells what the proposal's estimate would have been with fewer inner sweeps. One chain
-    with that number, the same seed and start takes these as `given` (`given_by`), and need not make them. `fresh` is
-    how many estimates are made at the mode, for their standard deviation.
+    With `inner.shorter`, the trace also records what each proposal's estimate would have been with fewer inner sweeps.
+    A single chain with that number of inner sweeps, the same seed and the same start can be `given` these estimates
+    (see `given_by`) instead of making them again. `fresh` is the number of estimates that are made at the mode, for
+    their standard deviation.
     The caller removes the checkpoint once its record is written. With `workers` > 1 a script needs the usual
     `if __name__ == "__main__":`, because each process imports it.
     """
     if np.ndim(prior.alpha) > 0:
-        raise InputError("alpha must be one number where the number of topics changes")
+        raise InputError("alpha must be one number, because the number of topics changes")
     if workers < 1 or fresh < 2:
-        raise InputError(f"nothing to do with {workers} workers and {fresh} estimates at the mode")
+        sizes = f"{workers} workers and {fresh} estimates at the mode"
+        raise InputError(f"at least 1 worker and 2 estimates at the mode are needed, not {sizes}")
     if given is not None and observer is not None:
-        raise InputError("estimates that were made elsewhere have no assignments to look at")
+        raise InputError("given estimates have no assignments for an observer to look at")
     burn_in = walk.burn_in
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
         chains, resumed = [_new_chain(number, walk, seed) for number in range(len(walk.starts))], 0
     else:
         chains, observer, resumed = saved[0], saved[1], saved[2] + 1
-    if observer is None:  # nobody looks at z, and the last one need not be copied
+    if observer is None:  # z is not needed, and taking the last one avoids copies
         inner = replace(inner, choose="last")
     with _makers(Wanted(Estimates(corpus, prior, inner, seed), observer is not None), workers) as makers:
         makers.made.update({key: Made(value) for key, value in (given or {}).items()})
@@ -368,14 +371,14 @@ def _show(chain: Chain, burn_in: int, observer: Observer | None) -> None:
 
 
 def _fresh(makers: _Here | _Pool, topics: int, many: int) -> np.ndarray:
-    """Log-estimates that no chain has seen."""
+    """Log-estimates that no chain has used."""
     keys = [(FRESH_STREAM, topics, number) for number in range(many)]
     while missing := [key for key in keys if key not in makers.made]:
         makers.work(missing)
     return np.array([makers.made[key].log_estimate for key in keys])
 
 
-# -- what it says, and whether to believe it -----------------------------------------------------------
+# -- the result, and whether to trust it ---------------------------------------------------------------
 
 
 def _trace(chain: Chain, shorter: Sequence[int]) -> pd.DataFrame:
@@ -390,12 +393,12 @@ def _column(inner: int) -> str:
 
 
 def given_by(trace: pd.DataFrame, start: int, inner: int) -> dict[Key, float]:
-    """From the proposals of one chain, with the estimates of fewer sweeps: those that one of `inner` sweeps can use.
+    """The estimates in one chain's trace that a chain with only `inner` inner sweeps can use.
 
-    That of the start is not among them: it was never proposed.
+    The estimate of the start is not among them, because it was never proposed.
     """
     if "chain" in trace and trace["chain"].any():
-        raise InputError("estimates are numbered by chain: one chain's alone can be given on")
+        raise InputError("only the estimates of one chain can be given to another, but this trace has several chains")
     numbers = trace.groupby("proposed").cumcount() + (trace["proposed"] == start)
     keys = zip(trace["proposed"].tolist(), numbers.tolist(), strict=True)
     return {(0, topics, number): value for (topics, number), value in zip(keys, trace[_column(inner)], strict=True)}
@@ -411,7 +414,7 @@ def _mode(posterior: dict[int, float]) -> int:
 
 
 def _longest_stay(accepted: np.ndarray) -> int:
-    """The longest stretch of steps in one state."""
+    """The largest number of steps in a row without a move."""
     moves = np.flatnonzero(accepted)
     return int(np.diff(np.concatenate([[0], moves, [len(accepted)]])).max())
 
@@ -459,18 +462,29 @@ def _doubts(result: TopicPosterior, steps: int) -> list[str]:
     doubts = []
     if result.log_estimate_sd > LARGEST_SD:
         doubts.append(
-            f"estimates of log m(T) at T = {max(result.mode, 2)} scatter by {result.log_estimate_sd:.1f} nats, and 1 "
-            "to 2 are wanted: a lucky one holds the chain wherever it is; the posterior is not to be trusted"
+            f"The estimates of the log evidence log m(T) at T = {max(result.mode, 2)} scatter by about "
+            f"{nats(result.log_estimate_sd)} ({NAT}), but only 1 to 2 nats are acceptable: one lucky estimate "
+            "can hold the chain at any T. Do not trust this posterior; compare the T with `evidence` instead."
         )
     if result.acceptance_rate < LEAST_ACCEPTANCE:
-        doubts.append(f"the chain hardly moves: {result.acceptance_rate:.2%} of the proposals were accepted")
+        doubts.append(
+            f"The chain hardly moves: only {result.acceptance_rate:.2%} of the proposals were accepted, so the "
+            "posterior is not reliable. Use more inner sweeps (--inner) or more iterations (--iterations)."
+        )
     if result.longest_stay > LONGEST_STAY * steps:
-        doubts.append(f"the chain was stuck for {result.longest_stay} of its {steps} steps")
+        doubts.append(
+            f"A chain did not move for {result.longest_stay} of its {steps} steps, so it has seen few values of T. "
+            "Use more iterations (--iterations)."
+        )
     if result.total_variation is not None and result.total_variation > LARGEST_VARIATION:
         doubts.append(
-            "where the chain ends depends on where it starts: the total variation between the posteriors of two "
-            f"chains is {result.total_variation:.2f}"
+            "The result depends on where the chain starts: the posteriors of two chains differ by "
+            f"{result.total_variation:.2f} in total variation (0: equal, 1: nothing in common). "
+            "Use more iterations (--iterations)."
         )
     if result.rhat is not None and result.rhat > LARGEST_RHAT:
-        doubts.append(f"the chains disagree: R-hat of the number of topics is {result.rhat:.3f}; run longer")
+        doubts.append(
+            f"The chains disagree: R-hat of the number of topics is {result.rhat:.3f}, but converged chains have at "
+            f"most {LARGEST_RHAT}. Use more iterations (--iterations)."
+        )
     return doubts

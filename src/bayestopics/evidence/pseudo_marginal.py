@@ -1,14 +1,17 @@
 """The pseudo-marginal estimate of m(T) [Chen & Doss 4.9]: importance sampling by the sweeps of a Gibbs sampler.
 
-From z_0 run z_1, ..., z_m. Given z_{l-1}, z_l is a draw from g(z_{l-1}, .), so p(w, z_l | T) / g(z_{l-1}, z_l) has the
-expectation m(T), and so has the mean of the m summands, for every m and every z_0 that knows nothing of the draws. Its
-log is therefore too small on average. A z_l chosen with probability proportional to its summand belongs to the
-estimate: E[estimate 1(z = .)] = p(w, z = . | T). So does the last one, the paper's choice, for every m and not only in
-the limit: p(w, z_l) is what summand l puts in the place of z_l, and the sweeps that follow leave it as it is.
+Run a chain z_0, z_1, ..., z_m. Given z_{l-1}, z_l is a draw from the transition density g(z_{l-1}, .). So the summand
+p(w, z_l | T) / g(z_{l-1}, z_l) has the expectation m(T), and so has the mean of the m summands, for every m and every
+z_0 that is independent of the draws. The log of the mean is therefore too small on average.
 
-The grouped sampler has no g. It draws (theta, beta) given z_{l-1}, and z_l given these; the summand is then
-p(w | theta, beta) p(theta, beta) / p(theta, beta | z_{l-1}, w), from which z_l has gone. Its variance is infinite as
-soon as a count exceeds its prior parameter.
+The estimate comes with a z such that E[estimate 1(z = .)] = p(w, z = . | T). One such z is a z_l chosen with
+probability proportional to its summand. Another is the last z_m, the paper's choice; this holds for every m and not
+only in the limit, because weighting by summand l turns the law of z_l into p(w, z_l), and the sweeps that follow leave
+this law unchanged.
+
+The grouped sampler has no g. It draws (theta, beta) given z_{l-1}, and then z_l given (theta, beta). Its summand is
+p(w | theta, beta) p(theta, beta) / p(theta, beta | z_{l-1}, w), which does not contain z_l. Its variance is infinite
+as soon as a count exceeds its prior parameter.
 """
 
 from __future__ import annotations
@@ -35,27 +38,28 @@ from bayestopics.lda.state import Prior, State, from_assignments, random_start
 from bayestopics.lda.uniforms import new_words
 
 CHOICES = ("weighted", "last")
-PRIOR = "prior"  # as importance distribution, in the place of a sampler
+PRIOR = "prior"  # the prior as importance distribution, instead of a sampler
 STARTS = ("uniform", "pilot")
 
-Summand = Callable[[State, np.random.Generator], float]  # does a sweep, and returns the log of its summand
+Summand = Callable[[State, np.random.Generator], float]  # makes a sweep, and returns the log of its summand
 
 
 @dataclass(frozen=True, eq=False)
 class PseudoMarginal:
-    """An estimate of m(T), and the z that belongs to it. (theta, beta) given z: `lda.parameters.draw_parameters`."""
+    """An estimate of m(T), and the z that comes with it. For (theta, beta) given z see
+    `lda.parameters.draw_parameters`."""
 
     log_estimate: float
     log_summands: np.ndarray  # float64[m]
     assignments: np.ndarray  # int32[N]
 
     def after(self, inner: int) -> float:
-        """The log-estimate of the first `inner` sweeps alone: to the bit what so small an m would have given."""
+        """The log-estimate from the first `inner` sweeps alone: the same bits as an estimate with m = `inner`."""
         return float(np.logaddexp.accumulate(self.log_summands)[inner - 1]) - math.log(inner)
 
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T), from so many summands."""
+    """One estimate of log m(T), from `sweeps` summands."""
     return estimate(corpus, topics, prior, inner=sweeps, rng=rng).log_estimate
 
 
@@ -72,7 +76,8 @@ def estimate(
 ) -> PseudoMarginal:
     """The mean (4.9) of `inner` summands, from a uniform z_0 or a given one.
 
-    z is chosen with probability proportional to its summand, or is the last one, as in the paper; both are exact.
+    The z that comes with it is chosen with probability proportional to its summand ("weighted"), or is the last one, as
+    in the paper ("last"); both are exact.
     """
     _check(inner, choose)
     state = _start(corpus, topics, prior, start, rng)
@@ -82,7 +87,7 @@ def estimate(
     for step in range(inner):
         log_summands[step] = sweep(state, rng)
         log_total = float(np.logaddexp(log_total, log_summands[step]))
-        # of all so far each stands with probability summand / total: one z besides the current one is enough
+        # each z so far is the chosen one with probability summand / total, so only one z has to be kept
         share = math.exp(log_summands[step] - log_total)
         if rng.random() < share or choose == "last":
             chosen = state.assignments.copy() if step < inner - 1 else state.assignments
@@ -93,7 +98,7 @@ def _check(inner: int, choose: str) -> None:
     if inner < 1:
         raise InputError(f"an estimate needs at least one inner sweep, not {inner}")
     if choose not in CHOICES:
-        raise InputError(f"unknown choice of z {choose!r}; known are {', '.join(CHOICES)}")
+        raise InputError(f"unknown choice of z {choose!r}; choose from {', '.join(CHOICES)}")
 
 
 def _start(corpus: Corpus, topics: int, prior: Prior, start: str | np.ndarray, rng: np.random.Generator) -> State:
@@ -106,7 +111,7 @@ def _start(corpus: Corpus, topics: int, prior: Prior, start: str | np.ndarray, r
 
 def _from_prior(corpus: Corpus, prior: Prior) -> Summand:
     def summand(state: State, rng: np.random.Generator) -> float:
-        """log p(w | z_l), z_l from the prior whatever came before."""
+        """log p(w | z_l), with z_l drawn from the prior, independently of what came before."""
         drawn = draw_prior(corpus, state.topics, prior, rng)
         state.assignments[:] = drawn.assignments
         return log_likelihood(drawn)
@@ -127,13 +132,13 @@ def _summand(corpus: Corpus, sampler: str, state: State) -> Summand:
     return by_density
 
 
-# -- log p(w, z), often --------------------------------------------------------------------------------
+# -- log p(w, z), fast ---------------------------------------------------------------------------------
 
 
 class Joint:
-    """`lda.density.log_joint`, from tables: lG(k + a) - lG(a) = log a + log(a + 1) + ... + log(a + k - 1).
+    """`lda.density.log_joint` from tables of lG(k + a) - lG(a) = log a + log(a + 1) + ... + log(a + k - 1).
 
-    float64[chains], for the one chain of a state, or for those that are side by side.
+    The result is float64[chains]: one number for a `State`, one per chain for `Lanes`.
     """
 
     def __init__(self, corpus: Corpus, state: State | Lanes) -> None:
@@ -141,10 +146,10 @@ class Joint:
         lengths = corpus.document_lengths
         frequencies = np.bincount(corpus.terms, minlength=1)
         alpha = state.alpha.reshape(state.topic_total.shape)  # the same in all documents
-        values, self._table_of = np.unique(alpha, return_inverse=True)  # a table for each different alpha
+        values, self._table_of = np.unique(alpha, return_inverse=True)  # one table for each different alpha
         self._alpha = np.array([_rising(value, lengths.max()) for value in values])
         self._eta = _rising(state.eta, frequencies.max())
-        # sum_d lG(sum alpha) - lG(n_d + sum alpha) stays as it is, whatever z
+        # sum_d lG(sum alpha) - lG(n_d + sum alpha) does not depend on z
         totals = self._by_chain(alpha)
         self._documents = -np.array([_rising(total, lengths.max())[lengths].sum() for total in totals])
 
@@ -157,7 +162,7 @@ class Joint:
 
 
 def _rising(a: float, largest: int) -> np.ndarray:
-    """lG(k + a) - lG(a) for k = 0, ..., largest; 0 for a = 0, a topic that a chain does not have."""
+    """lG(k + a) - lG(a) for k = 0, ..., largest; all 0 for a = 0, which marks a topic that a chain does not have."""
     return np.concatenate([[0.0], np.cumsum(np.log(a + np.arange(largest)))]) if a > 0 else np.zeros(largest + 1)
 
 
@@ -225,13 +230,14 @@ def estimate_together(
     start: Sequence[np.ndarray] | None = None,
     choose: str = "weighted",
 ) -> list[PseudoMarginal]:
-    """At most CHAINS estimates by `estimate` with the single-site sampler, each with its own T, generator and start.
+    """At most CHAINS estimates, as `estimate` makes them with the single-site sampler, each with its own T, generator
+    and start.
 
-    What an estimate comes to does not depend on the others. It takes a third of the time.
+    No estimate depends on the others. Together they take a third of the time.
     """
     _check(inner, choose)
     for many in topics:
-        prior.alpha_vector(many)  # refuses impossible topics before the draw
+        prior.alpha_vector(many)  # refuses impossible numbers of topics before anything is drawn
     if start is None:
         sizes = zip(topics, rngs, strict=True)
         start = [rng.integers(topics, size=corpus.token_count, dtype=np.int32) for topics, rng in sizes]
@@ -257,7 +263,7 @@ def estimate_together(
 
 @kernel
 def _take(assignments: np.ndarray, chains: np.ndarray, chosen: np.ndarray) -> None:
-    """The assignments of these chains."""
+    """Copy the assignments of these chains into `chosen`."""
     for i in range(len(assignments)):
         for chain in range(CHAINS):
             chosen[i, chain] = assignments[i, chain] if chains[chain] else chosen[i, chain]
@@ -271,23 +277,23 @@ class Inner:
     """How an estimate is made."""
 
     sweeps: int = 50  # m
-    sampler: str = "single-site"  # or "prior": draws of the prior
-    start: str = "uniform"  # z_0: uniform, or the end of a pilot run
+    sampler: str = "single-site"  # or "prior", for draws from the prior
+    start: str = "uniform"  # z_0: "uniform" (random topics), or "pilot" (the end of a pilot run)
     pilot_sweeps: int = 200
-    choose: str = "weighted"  # which z belongs to it
-    shorter: tuple[int, ...] = ()  # smaller numbers of sweeps: what its first ones alone would have given is told too
+    choose: str = "weighted"  # which z comes with the estimate
+    shorter: tuple[int, ...] = ()  # smaller m, for which the estimate from the first m sweeps is reported too
 
     def __post_init__(self) -> None:
         if self.sampler != PRIOR and not sampler_entry(self.sampler).estimates_evidence:
             able = ", ".join(name for name, entry in SAMPLERS.items() if entry.estimates_evidence)
-            raise InputError(f"an estimate needs a transition density or parameters: take one of {able}")
+            raise InputError(f"the sampler {self.sampler!r} cannot estimate the evidence; choose from {able}")
         if self.start not in STARTS:
-            raise InputError(f"unknown start of z {self.start!r}; known are {', '.join(STARTS)}")
+            raise InputError(f"unknown start of z {self.start!r}; choose from {', '.join(STARTS)}")
         if self.sampler == PRIOR and self.start != "uniform":
-            raise InputError("draws of the prior have no start: a pilot run is of no use to them")
+            raise InputError("draws from the prior have no start, so a pilot run is of no use to them")
         _check(self.sweeps, self.choose)
         if self.pilot_sweeps < 1:
-            raise InputError(f"nothing to do with a pilot of {self.pilot_sweeps} sweeps")
+            raise InputError(f"a pilot run needs at least 1 sweep, not {self.pilot_sweeps}")
         if not all(1 <= few <= self.sweeps for few in self.shorter):
             raise InputError(f"an estimate of {self.sweeps} sweeps does not begin with {list(self.shorter)} sweeps")
 
@@ -297,13 +303,13 @@ class Inner:
 
     @property
     def together(self) -> int:
-        """How many are best made at once."""
+        """How many estimates are made at once."""
         return CHAINS if self.side_by_side else 1
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Independent estimates, each known by a stream, T and a number: these and the seed decide all of its bits."""
+    """Independent estimates. Each is identified by a stream, T and a number, which, with the seed, decide its bits."""
 
     corpus: Corpus
     prior: Prior
@@ -315,7 +321,7 @@ class Estimates:
         return self.make_all([(topics, number, stream)])[0]
 
     def make_all(self, keys: Sequence[tuple[int, int, str]]) -> list[PseudoMarginal]:
-        """(T, number, stream) of each; at most `inner.together`."""
+        """The estimates with these (T, number, stream); at most `inner.together` of them."""
         sizes = [topics for topics, _, _ in keys]
         rngs = [generator(self.seed, f"pseudo-marginal/{stream}/{topics}/{number}") for topics, number, stream in keys]
         pilots = [self.pilot(topics) for topics in sizes] if self.inner.start == "pilot" else None
@@ -329,7 +335,7 @@ class Estimates:
         ]
 
     def pilot(self, topics: int) -> np.ndarray:
-        """The end of a run from a uniform z, with a generator of its own: one fixed z_0 for each T."""
+        """The end of a pilot run from a uniform z, with a generator of its own: one fixed z_0 for each T."""
         if topics not in self._pilots:
             rng = generator(self.seed, f"pseudo-marginal/{topics}/pilot")
             state = random_start(self.corpus, topics, self.prior, rng)
@@ -340,7 +346,7 @@ class Estimates:
 
 
 def compile_estimates(sampler: str) -> None:
-    """Compile the kernels, or take them from the cache, so that no timing holds a compilation."""
+    """Compile the kernels, or load them from the cache, so that no timing includes compilation."""
     Estimates(tiny_corpus(), Prior(0.5, 0.5), Inner(1, sampler), seed=0).make(2, 0)
     if sampler != PRIOR and hasattr(module := sampler_by_name(sampler), "compile_rest"):
         module.compile_rest()

@@ -1,17 +1,18 @@
-"""Evidence from a fitted reference: annealing along q(z)^(1-b) p(w, z)^b, q made from a run of the sampler itself.
+"""Evidence from a fitted reference: annealing along q(z)^(1-b) p(w, z)^b, with q made from a run of the sampler itself.
 
-Annealing from the prior crosses the point where topics form, and there it stays behind whatever its length. A
-reference that knows the topics has no such point on its way (Lefebvre, Steele & Vandal 2010; Fan et al. 2011). A mode
-is found by annealing from the prior; q gives each token the shares of the topics that a chain in this mode gave it,
-tokens being independent. The estimate is unbiased for every q.
+Annealing from the prior must pass the point where topics form, and there it lags behind however long it is. A path
+that starts from a reference which already knows the topics has no such point (Lefebvre, Steele & Vandal 2010; Fan et
+al. 2011). First, annealing from the prior finds a mode. Then a chain runs in this mode, and q gives each token the
+shares of the topics that it had in this chain, independently of all other tokens. The estimate is unbiased for every q.
 
-A chain keeps to one of the T! labellings of its topics. So, for a symmetric prior, all is restricted to the z that the
-reference likes best as they are labelled; this region and its images under relabelling cover all z, and
-m(T) = T! E[weight / (number of empty topics)!]. Sweeps go forward or backward with equal chance, which makes them
-reversible, so that one that leaves the region can be refused; on corpora of some size hardly any does. Where a pilot
-run has many refused, on small corpora and with more topics than words call for, topics come and go and change their
-names, and a reference is of little use; but then annealing from the prior has no point to stay behind at. The estimate
-is the mean of both there. It is unbiased too, for the pilot run is not part of it.
+A chain stays in one of the T! labellings of its topics. For a symmetric prior everything is therefore restricted to
+one region: the z whose labelling the reference likes best. This region and its images under relabelling cover all z,
+and m(T) = T! E[weight / (number of empty topics)!]. Sweeps go forward or backward with equal probability, which makes
+them reversible; so a sweep that leaves the region can be refused. On corpora of some size hardly any sweep leaves it.
+
+On small corpora, or with more topics than the words call for, topics come and go and change their labels. A pilot run
+then has many sweeps refused, and a reference is of little use; but there annealing from the prior does not lag behind.
+In this case the estimate is the mean of both. It is unbiased too, because the pilot run is not part of it.
 """
 
 from __future__ import annotations
@@ -35,21 +36,21 @@ from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import CHANGING, Prior, State, from_assignments, unsigned
 from bayestopics.lda.uniforms import new_words, uniform
 
-THIN = 10  # sweeps between two that the reference averages
+THIN = 10  # the reference averages every tenth sweep
 SMALLEST_SHARE = 1e-12
-BREAKING = 1e-3  # of ties
-INSIDE, ALL = 10, 1000  # draws of the reference in its region, and in all, that tell its share
-MINIMUM = 20  # sweeps of any part of an estimate
-OFTEN = 0.05  # of the sweeps: when so many are refused, names do not hold
-LONGER = 4  # times is the ladder from the prior then, which takes as long as all the rest of an estimate
+BREAKING = 1e-3  # weight of the random numbers that break ties
+INSIDE, ALL = 10, 1000  # draws estimate the share of the region: until INSIDE of them are in it, or ALL are made
+MINIMUM = 20  # sweeps in any part of an estimate
+OFTEN = 0.05  # if more than this share of the sweeps is refused, the labels are not stable
+LONGER = 4  # the ladder from the prior is then this many times longer, so that it takes as long as all the rest
 
 
 def repeat(
     corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator, found: State | None = None
 ) -> float:
-    """One log-estimate of log m(T): topics are found by so many sweeps from the prior, or are given (and changed); half
-    as many of the sampler follow, the reference is made in the other half, and `sweeps` lead from it to the
-    posterior."""
+    """One estimate of log m(T). Topics are found by `sweeps` annealing sweeps from the prior, or are given (and
+    changed). Then come sweeps of the sampler: `sweeps` / 2 to settle and as many to make the reference. `sweeps`
+    annealing steps lead from the reference to the posterior."""
     state = found or find_topics(corpus, topics, prior, sweeps, rng)
     reference, ladder, refused = _prepare(corpus, state, prior, sweeps, rng)
     path, log_share = start(corpus, topics, prior, reference, rng)
@@ -63,7 +64,8 @@ def repeat(
 def estimate_backward(
     corpus: Corpus, topics: int, prior: Prior, truth: np.ndarray, steps: int, rng: np.random.Generator
 ) -> float:
-    """One log-estimate from above, from the z that generated a simulated corpus. The reference has not seen it."""
+    """One estimate of log m(T) from above, starting at the z that generated a simulated corpus; the reference is made
+    without it."""
     found = find_topics(corpus, topics, prior, steps, rng)
     reference, ladder, _ = _prepare(corpus, found, prior, steps, rng)
     renamed = reference.names(truth)[truth] if reference.symmetric else truth
@@ -73,7 +75,7 @@ def estimate_backward(
 def _prepare(
     corpus: Corpus, state: State, prior: Prior, steps: int, rng: np.random.Generator
 ) -> tuple[Reference, np.ndarray, float]:
-    """A reference, a ladder from it to the posterior, and the share of sweeps that a pilot run along it refuses. The
+    """A reference, a ladder from it to the posterior, and the share of the pilot run's sweeps that were refused. The
     state is changed."""
     for _ in range(steps // 2):
         single_site.sweep(state, rng)
@@ -86,7 +88,7 @@ def _prepare(
 
 
 def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> State:
-    """Where annealing from the prior ends: topics form slowly, and better than from a random start."""
+    """The end of an annealing run from the prior: topics form slowly, and better than from a random start."""
     pilot_steps = max(MINIMUM, steps // 10)
     ladder = ladder_from(*pilot(corpus, topics, prior, rng, pilot_steps), steps)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
@@ -97,16 +99,16 @@ def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.r
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """q(z): tokens are independent; those of one (document, term) pair have the same shares of topics."""
+    """q(z): tokens are independent; the tokens of one (document, term) pair have the same shares of the topics."""
 
-    pairs: np.ndarray  # int32[N]: the pair of each token
-    log_shares: np.ndarray  # float32[P, T]: their exponentials are the shares, but for a constant a row
+    pairs: np.ndarray  # int32[N]: the (document, term) pair of each token
+    log_shares: np.ndarray  # float32[P, T]: logs of the shares, up to one constant per row
     breakers: np.ndarray  # float64[N]: random numbers that break ties between labellings
-    symmetric: bool  # the prior does not change when topics change their names
+    symmetric: bool  # the prior does not change when topics are relabelled
 
     @cached_property
     def log_sums(self) -> np.ndarray:
-        """float64[P]: what makes the shares of each pair add to one."""
+        """float64[P]: logs of the normalising constants of the pairs' shares."""
         return np.log(np.exp(self.log_shares.astype(np.float64)).sum(axis=1))
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
@@ -118,12 +120,12 @@ class Reference:
         return float(self.log_shares[self.pairs, assignments].sum(dtype=float) - self.log_sums[self.pairs].sum())
 
     def names(self, assignments: np.ndarray) -> np.ndarray:
-        """The labelling of these topics that is liked: topic s is to be called names[s]."""
+        """The labelling of these topics that the reference likes best: topic s gets the label names[s]."""
         scores = self._scores(assignments)
         return linear_sum_assignment(scores, maximize=True)[1]
 
     def likes(self, assignments: np.ndarray) -> bool:
-        """Whether no other labelling of the topics is better; the rest of the space mirrors this region."""
+        """Whether no other labelling of the topics is better; the z for which this holds are the region."""
         if not self.symmetric:
             return True
         scores = self._scores(assignments)
@@ -131,8 +133,8 @@ class Reference:
         return bool(np.trace(scores) >= best - 1e-12 * abs(best))
 
     def _scores(self, assignments: np.ndarray) -> np.ndarray:
-        """log q of the tokens of topic s (row) if it is called t (column), and a little that breaks ties: topics with
-        the same words of the same documents are the same to q, and so may be names that no token had."""
+        """log q of the tokens of topic s (row) if its label were t (column), plus a small term that breaks ties: q
+        cannot tell apart topics with the same words of the same documents, nor labels that no token had."""
         topics = self.log_shares.shape[1]
         scores, extra = np.zeros((topics, topics)), np.zeros(topics)
         _add_rows(self.log_shares, self.pairs, self.breakers, assignments, scores, extra)
@@ -146,8 +148,8 @@ def pairs_of(corpus: Corpus) -> np.ndarray:
 
 
 def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> Reference:
-    """The shares of the topics along a chain that goes on from `state`, which it changes. The tokens' conditionals are
-    averaged, at one sweep in ten, and not their topics, so that none is zero."""
+    """The shares of the topics along a chain that continues from `state` and changes it. At every tenth sweep the
+    tokens' conditional probabilities are averaged, rather than their topics, so that no share is zero."""
     pairs, symmetric = pairs_of(corpus), bool(np.ptp(state.alpha) == 0)
     total = np.zeros((int(pairs[-1]) + 1, state.topics))
     breakers = rng.standard_normal(len(pairs))
@@ -162,7 +164,8 @@ def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> 
 
 
 class Path:
-    """A state that sweeps at any b between the reference and the posterior, and knows log p(w, z) - log q(z)."""
+    """A state that can sweep at any b between the reference (0) and the posterior (1), and that keeps
+    log p(w, z) - log q(z) up to date."""
 
     def __init__(self, state: State, reference: Reference) -> None:
         self.state, self.reference = state, reference
@@ -172,7 +175,7 @@ class Path:
         self._weights = np.empty_like(reference.log_shares)
 
     def sweep(self, b: float, rng: np.random.Generator) -> float:
-        """One sweep at b, refused if it leaves the region that the reference likes; returns the log ratio."""
+        """One sweep at b, undone if it leaves the region; returns log p(w, z) - log q(z)."""
         before, kept = self.log_ratio, [getattr(self.state, name).copy() for name in CHANGING]
         self.sweep_anywhere(b, rng)
         if not self.reference.likes(self.state.assignments):
@@ -183,7 +186,7 @@ class Path:
         return self.log_ratio
 
     def sweep_anywhere(self, b: float, rng: np.random.Generator, total: np.ndarray | None = None) -> None:
-        """One sweep, forward or backward; the conditionals of all tokens are added to `total`."""
+        """One sweep, forward or backward, that may leave the region. The tokens' conditionals are added to `total`."""
         state, reference = self.state, self.reference
         tables = [
             (np.arange(largest + 1)[:, None] + prior) ** b
@@ -202,7 +205,7 @@ class Path:
 
 
 def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """The log-weight of a path that starts at a draw of the reference in its region."""
+    """The log-weight of a path that starts at a draw from the reference inside the region."""
     check_ladder(ladder)
     log_weight, topics = 0.0, path.state.topics
     for step in counted(range(len(ladder) - 1), f"annealing, T={topics}", "step"):
@@ -213,7 +216,7 @@ def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
 
 
 def anneal_backward(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """One log-estimate from above, from a draw of the posterior that was given the names that the reference likes."""
+    """One estimate of log m(T) from above, from a draw of the posterior with the labels that the reference likes."""
     check_ladder(ladder)
     log_weight = 0.0
     first = log_labellings(path)
@@ -225,7 +228,7 @@ def anneal_backward(path: Path, ladder: np.ndarray, rng: np.random.Generator) ->
 
 
 def log_labellings(path: Path) -> float:
-    """log of the number of different labellings of these topics: empty ones are all the same."""
+    """log of the number of different labellings of these topics; empty topics cannot be told apart."""
     if not path.reference.symmetric:
         return 0.0
     return math.lgamma(path.state.topics + 1) - math.lgamma(int(np.sum(path.state.topic_total == 0)) + 1)
@@ -234,9 +237,9 @@ def log_labellings(path: Path) -> float:
 def start(
     corpus: Corpus, topics: int, prior: Prior, reference: Reference, rng: np.random.Generator
 ) -> tuple[Path | None, float]:
-    """A draw of the reference in its region, and the log of an unbiased estimate of the share of draws that are there.
+    """A draw from the reference inside the region, and the log of an unbiased estimate of the region's share of q.
 
-    Draws are made until INSIDE of them are in the region, or ALL in all (Girshick, Mosteller & Savage 1946).
+    Draws are made until INSIDE of them are in the region or ALL have been made (Girshick, Mosteller & Savage 1946).
     """
     if not reference.symmetric:
         return Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference), 0.0
@@ -252,7 +255,7 @@ def start(
 
 
 def pilot_ladder(path: Path, steps: int, rng: np.random.Generator, sweeps: int) -> np.ndarray:
-    """Steps of equal variance, from a short run that `path` takes."""
+    """A ladder whose steps have equal variance, from a short run along `path`."""
     first = np.linspace(0.0, 1.0, sweeps + 1)
     ratios = [path.log_ratio]
     for b in first[1:]:
@@ -330,7 +333,7 @@ def _sweep(
     document_table[c, t] = (c + alpha_t)^b, term_table[c] = (c + eta)^b, weights = shares^(1-b).
     """
     topics, tokens, total_eta = len(alpha), len(assignments), len(term_topic) * eta
-    # (m_t + V eta)^-b, as it is and with one token less; each changes only when a token moves
+    # (m_t + V eta)^-b, with all tokens and with one token less; each changes only when a token moves
     total, less = (topic_total + total_eta) ** -b, np.maximum(topic_total - 1 + total_eta, 0.0) ** -b
     factor, row = np.empty(topics), np.empty(topics)  # the weight of topic t is row[t] * factor[t]
     rise, product, document, pair = 0.0, 1.0, -1, -1

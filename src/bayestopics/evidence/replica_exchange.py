@@ -1,8 +1,8 @@
 """Evidence by replica exchange (Geyer 1991) along p(z) p(w | z)^b, with Bennett's (1976) ratio between neighbours.
 
-A chain at every b of a ladder; neighbours swap states, so that a chain at b = 1 forgets its start through the hot
-ones. The ratio of normalising constants of two neighbours is found from the log likelihoods of both. Not unbiased: the
-estimate is as good as the chains have mixed.
+There is one chain at every b of a ladder. Neighbours swap states, so that the chain at b = 1 forgets its start through
+the hot chains (small b). The ratio of the normalising constants of two neighbours is computed from the log likelihoods
+of both. The estimate is not unbiased: it is only as good as the mixing of the chains.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ LEVELS = 30
 @dataclass(frozen=True, eq=False)
 class Exchange:
     log_evidence: float
-    swap_rates: np.ndarray  # accepted swaps between neighbours, one a pair
+    swap_rates: np.ndarray  # the share of swaps that were accepted, for each pair of neighbours
     log_likelihood: np.ndarray  # kept rounds x levels
-    round_trips: int  # of all replicas, b = 0 to 1 and back
+    round_trips: int  # how often a replica went from b = 0 to b = 1 and back, over all replicas
 
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T), by so many sweeps of every replica."""
+    """One estimate of log m(T), with `sweeps` sweeps of every replica."""
     ladder = ladder_of_its_own(corpus, topics, prior, LEVELS, rng)
     return exchange(corpus, topics, prior, ladder, max(4, sweeps), rng).log_evidence
 
@@ -45,10 +45,10 @@ def exchange(
     rng: np.random.Generator,
     burn_in: float = 0.5,
 ) -> Exchange:
-    """Run `rounds` rounds of a sweep at every b and swaps of neighbours; the first `burn_in` of them are dropped."""
+    """Run `rounds` rounds, each with a sweep at every b and swaps of neighbours; the share `burn_in` is dropped."""
     check_ladder(ladder)
     levels = len(ladder)
-    # each level starts where an annealing run has come to
+    # the levels start along one annealing run
     replicas = [Tempered(draw_prior(corpus, topics, prior, rng))]
     for b in ladder[1:]:
         following = Tempered(replicas[-1].state.copy())
@@ -77,9 +77,9 @@ def exchange(
 
 
 def bennett(lower: np.ndarray, upper: np.ndarray) -> float:
-    """log Z_upper / Z_lower, from the log weights (b_upper - b_lower) L under the lower and the upper law.
+    """log Z_upper / Z_lower, from the log weights (b_upper - b_lower) L at the lower and at the upper level.
 
-    The root of sum_lower expit(x - r) = sum_upper expit(r - x), for equally many draws of both.
+    It is the root r of sum_lower expit(x - r) = sum_upper expit(r - x), for equally many draws from both levels.
     """
     low, high = min(lower.min(), upper.min()) - 1.0, max(lower.max(), upper.max()) + 1.0
     if low == high - 2.0:  # one topic: nothing varies

@@ -1,7 +1,7 @@
 """Evidence by sequential Monte Carlo (Del Moral, Doucet & Jasra 2006) along p(z) p(w | z)^b.
 
-Annealed importance sampling with many particles that are resampled when their weights become unequal: the estimate
-stays unbiased, and work goes to the particles that are worth it.
+This is annealed importance sampling with many particles, which are resampled when their weights become unequal. The
+estimate stays unbiased, and the work goes to the particles with large weights.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RESAMPLE_BELOW = 0.5  # effective number of particles, as a share of all
 
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
-    """One log-estimate of log m(T); the sweeps are divided among the particles."""
+    """One estimate of log m(T); the sweeps are divided among the particles."""
     ladder = ladder_of_its_own(corpus, topics, prior, max(2, sweeps // PARTICLES), rng)
     return smc(corpus, topics, prior, ladder, PARTICLES, rng)
 
@@ -27,7 +27,7 @@ def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.rando
 def smc(
     corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, particles: int, rng: np.random.Generator
 ) -> float:
-    """One log-estimate of log m(T)."""
+    """One estimate of log m(T)."""
     check_ladder(ladder)
     cloud = [Tempered(draw_prior(corpus, topics, prior, rng)) for _ in range(particles)]
     log_weights, log_evidence = np.zeros(particles), 0.0

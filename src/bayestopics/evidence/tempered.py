@@ -1,7 +1,8 @@
-"""LDA at an inverse temperature b: z from p(z) p(w | z)^b by single-site Gibbs, between prior and posterior.
+"""LDA at an inverse temperature b: single-site Gibbs sampling of z from p(z) p(w | z)^b, between prior and posterior.
 
-The conditional of a token is (n_dt + alpha_t) [(m_tv + eta) / (m_t + V eta)]^b, the token taken out. Powers of the
-terms' counts are looked up and kept in a matrix, so that a sweep costs hardly more than one at b = 1.
+The conditional probability of topic t for a token is proportional to (n_dt + alpha_t) [(m_tv + eta) / (m_t + V eta)]^b,
+with counts that leave the token out. The powers of the terms' counts are looked up in a table and kept in a matrix, so
+a sweep costs hardly more than one at b = 1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from bayestopics.lda.uniforms import new_words, uniform
 
 
 def draw_prior(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
-    """z from p(z), b = 0: a Polya urn in each document."""
+    """Draw z from p(z), that is at b = 0: a Polya urn in each document."""
     assignments = np.empty(corpus.token_count, np.int32)
     _draw_urns(corpus.documents, prior.alpha_vector(topics), assignments, new_words(rng))
     return from_assignments(corpus, topics, prior, assignments)
@@ -45,7 +46,7 @@ def _draw_urns(documents: np.ndarray, alpha: np.ndarray, assignments: np.ndarray
 
 
 class Tempered:
-    """A state that sweeps at any b, and knows its log p(w | z)."""
+    """A state that can sweep at any b, and that keeps its log p(w | z) up to date."""
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -101,7 +102,7 @@ def _sweep(
     for v in range(len(term_topic)):
         for t in range(topics):
             powers[v, t] = table[term_topic[v, t]]
-    # (m_t + V eta)^-b, as it is and with one token less; each changes only when a token moves
+    # (m_t + V eta)^-b, with all tokens and with one token less; each changes only when a token moves
     total, less = (topic_total + total_eta) ** -b, np.maximum(topic_total - 1 + total_eta, 0.0) ** -b
     factor = np.empty(topics)
     rise, product, current = 0.0, 1.0, -1

@@ -10,17 +10,17 @@ from bayestopics.base.problems import InputError
 
 @dataclass(frozen=True)
 class TopicPrior:
-    """The prior of the number of topics T on a range. Its density is known up to a constant.
+    """The prior of the number of topics T on a range.
 
     Parameters
     ----------
     low : int
         The smallest T.
     high : int, optional
-        The largest T. Without it there is no upper limit, which a uniform prior does not allow.
+        The largest T. Without it there is no upper limit; a uniform prior needs one.
     kind : str
-        ``"uniform"``; ``"poisson"``, with density rate^T / T!, which is the Poisson law given the range; or
-        ``"geometric"``, with density (1 - p)^T.
+        ``"uniform"``; ``"poisson"``, with density proportional to rate^T / T!; or ``"geometric"``, with density
+        proportional to (1 - p)^T. Both are restricted to the range.
     parameter : float, optional
         The rate of ``"poisson"``, or the p of ``"geometric"``.
 
@@ -44,12 +44,13 @@ class TopicPrior:
     def __post_init__(self) -> None:
         if self.low < 1 or (self.high is not None and self.high <= self.low):
             raise InputError(
-                f"the number of topics needs a range of at least two from 1, not {self.low} to {self.high}"
+                "the range of the number of topics must start at 1 or more and hold at least two values, "
+                f"not {self.low} to {self.high}"
             )
         value = math.nan if self.parameter is None else self.parameter
         if self.kind == "uniform":
             if self.high is None or self.parameter is not None:
-                raise InputError("a uniform prior on the number of topics needs an upper limit, and no parameter")
+                raise InputError("a uniform prior of the number of topics needs an upper limit and takes no parameter")
         elif self.kind == "poisson":
             if not 0 < value < math.inf:
                 raise InputError(f"the rate of a Poisson prior must be positive and finite, not {self.parameter}")
@@ -57,23 +58,23 @@ class TopicPrior:
             if not 0 < value < 1:
                 raise InputError(f"a geometric prior needs a probability between 0 and 1, not {self.parameter}")
         else:
-            raise InputError(f"unknown prior {self.kind!r}; known are uniform, poisson:RATE, geometric:P")
+            raise InputError(f"unknown prior {self.kind!r}; choose from uniform, poisson:RATE, geometric:P")
 
     @classmethod
     def parse(cls, text: str, low: int, high: int | None) -> TopicPrior:
-        """From uniform, poisson:RATE or geometric:P."""
+        """Build a prior from the text uniform, poisson:RATE or geometric:P."""
         kind, _, parameter = text.partition(":")
         try:
             value = float(parameter) if parameter else None
         except ValueError:
-            raise InputError(f"{parameter!r} in the prior {text!r} is no number") from None
+            raise InputError(f"{parameter!r} in the prior {text!r} is not a number") from None
         return cls(low, high, kind, value)
 
     def __contains__(self, topics: int) -> bool:
         return self.low <= topics and (self.high is None or topics <= self.high)
 
     def log_density(self, topics: int) -> float:
-        """Up to a constant, for a T in the range."""
+        """The log density of a T in the range, up to a constant."""
         if self.kind == "uniform" or self.parameter is None:
             return 0.0
         if self.kind == "poisson":

@@ -1,13 +1,13 @@
-"""Good topics for many T at once: what a reference is made from when the evidence of several T is wanted.
+"""Finds good topics for many T at once; a reference is made from them when the evidence of several T is estimated.
 
-Topics that are found anew for each T are good or poor by luck, and on real corpora the luck is worth more than a topic
-is. But what is good with T topics is nearly good with T + 1. So the list of T is gone down and up again; at each T the
-best z so far is melted a little and cools again, and so is the z that the neighbour's best gives when topics are merged
-or split. The better one stays. Better is what has more of the posterior's mass about it, by short annealing from a
-reference and back.
+If topics are searched for each T on its own, their quality depends on luck, and on real corpora this luck matters more
+than one topic more or less. But topics that are good for T are nearly good for T + 1. So the search passes through the
+list of T, down and up again. At each T it tries two candidates: the best z so far, heated a little and cooled again;
+and the best z of the neighbouring T, with topics merged or split. The better one stays. A z is better if there is more
+posterior mass around it, as measured by short annealing from a reference and back.
 
-This decides only where the estimates of the evidence start. They are unbiased from everywhere, and so are lower bounds
-on average; better topics make better bounds.
+This only decides where the estimates of the evidence start. They are unbiased for every start, and so their logs are
+lower bounds on average; better topics give better bounds.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from bayestopics.evidence.tempered import Tempered
 from bayestopics.lda import single_site
 from bayestopics.lda.state import Prior, State, from_assignments
 
-MELTED = (0.75, 0.95)  # b: on whales below, most is lost; above, nothing moves
-SHORT = (20, 100)  # sweeps of a part of a trial, at least and at most
-SHARE = 10  # of an estimate's steps that such a part takes, if that is between
+MELTED = (0.75, 0.95)  # range of b for heating: on whales, lower values lose most of the z, higher ones move nothing
+SHORT = (20, 100)  # smallest and largest number of sweeps in one part of a trial
+SHARE = 10  # between these limits, such a part takes one tenth of an estimate's steps
 NEAR = 15.0  # nats: the error of a score on whales
-TIMES = 3  # scores of one z at most
-WEAKEST = 1.5  # the rank of the pair that is merged is the whole part of an exponential with this mean
+TIMES = 3  # at most this many scores of one z
+WEAKEST = 1.5  # the rank of the pair to merge is an exponential variable with this mean, rounded down
 
 
 @dataclass
 class FoundTopics:
-    """The best z of one T so far."""
+    """The best z for one T so far."""
 
     topics: int
     assignments: np.ndarray
     score: float = 0.0  # the mean of `times` scores
     times: int = 0
-    seconds: float = 0.0  # of CPU time, spent on this T
+    seconds: float = 0.0  # CPU seconds spent on this T
 
 
 def go_over(
@@ -56,9 +56,10 @@ def go_over(
     found: dict[int, FoundTopics],
     rng: np.random.Generator,
 ) -> dict[int, FoundTopics]:
-    """One pass over the list, down first (number 0), then up, ...; what was found before is made better in place.
+    """One pass over the list of T; `found` is improved in place. Pass number 0 goes down, number 1 up, and so on.
 
-    In the first pass the topics of each T are found by annealing of `steps` sweeps, and compared with the neighbour's.
+    The first pass finds the topics of each T by annealing with `steps` sweeps, and compares them with those that the
+    neighbouring T gives.
     """
     trials = _Trials(corpus, prior, min(max(SHORT[0], steps // SHARE), SHORT[1]), rng)
     order = sorted(set(topics), reverse=number % 2 == 0)
@@ -86,7 +87,7 @@ class _Trials:
         return from_assignments(self.corpus, found.topics, self.prior, found.assignments)
 
     def compare(self, best: FoundTopics, state: State) -> None:
-        """Takes this z for the best one if its score is higher. One that is near, or above, is looked at more often."""
+        """Replace the best z by this one if its score is higher. If they are close, both are scored several times."""
         other = FoundTopics(best.topics, state.assignments)
         self._again(other)
         if best.times < TIMES:
@@ -97,22 +98,22 @@ class _Trials:
             best.assignments, best.score, best.times = other.assignments, other.score, other.times
 
     def _again(self, one: FoundTopics) -> None:
-        """One more score. The chain goes on meanwhile."""
+        """Average in one more score. The chain continues meanwhile, so the z changes a little."""
         state = self.state(one)
         one.score = (one.times * one.score + self.score(state)) / (one.times + 1)
         one.times += 1
         one.assignments = state.assignments
 
     def score(self, state: State) -> float:
-        """log of the posterior's mass about a z, times the number of its labellings. The state is changed.
+        """log of the posterior mass around a z, times the number of its labellings. The state is changed.
 
-        Work that is lost on a short way to the posterior is lost on the way back too: the mean of both is much nearer
-        than either.
+        A short path to the posterior underestimates, and the path back overestimates by about as much: their mean is
+        much closer than either.
         """
         return sum(self.ways(state)) / 2
 
     def ways(self, state: State) -> tuple[float, float]:
-        """The log mass from below and from above, by annealing from a reference and back from this z."""
+        """The log mass from below, by annealing from a reference, and from above, by annealing back from this z."""
         made = reference.fit(self.corpus, state, self.short, self.rng)
         path, log_share = reference.start(self.corpus, state.topics, self.prior, made, self.rng)
         if path is None:
@@ -120,7 +121,7 @@ class _Trials:
         pilot = reference.Path(path.state.copy(), made)
         ladder = reference.pilot_ladder(pilot, self.short, self.rng, max(SHORT[0], self.short // 5))
         forward = reference.anneal(path, ladder, self.rng)
-        for _ in range(self.short // 2):  # away from what the reference was fitted to
+        for _ in range(self.short // 2):  # move away from the z that the reference was fitted to
             single_site.sweep(state, self.rng)
         renamed = made.names(state.assignments)[state.assignments] if made.symmetric else state.assignments
         end = from_assignments(self.corpus, state.topics, self.prior, renamed)
@@ -145,7 +146,7 @@ class _Trials:
         return state
 
     def _split(self, state: State) -> State:
-        """Some topic in two, the larger the likelier, as annealing of its tokens alone divides them."""
+        """Split one topic in two, by annealing on its tokens alone. Larger topics are more likely to be chosen."""
         topic = self.rng.choice(state.topics, p=state.topic_total / state.topic_total.sum())
         mine = np.flatnonzero(state.assignments == topic)
         corpus = self.corpus
@@ -156,7 +157,7 @@ class _Trials:
         return from_assignments(corpus, state.topics + 1, self.prior, assignments)
 
     def _merge(self, state: State) -> State:
-        """One of the pairs of topics that are needed least; the last topic takes the free number."""
+        """Merge one of the pairs of topics that cost least; the last topic takes the number that becomes free."""
         costs = merging_costs(state)
         pairs = np.triu_indices(state.topics, 1)
         order = np.argsort(costs[pairs])
@@ -169,10 +170,10 @@ class _Trials:
 
 
 def merging_costs(state: State) -> np.ndarray:
-    """float64[T, T]: for each pair of topics about how much more mass there is with two of them than with one, as logs:
-    log p(w, z), plus the entropy of the tokens' choice between the two, minus log p(w, z) with them merged.
+    """float64[T, T]: for each pair of topics, approximately the log of how much more mass there is with two topics than
+    with the two merged: log p(w, z), plus the entropy of the tokens' choice between the two, minus log p(w, z) merged.
 
-    Symmetric prior. On whales, among 100 pairs, its rank correlation with estimates by annealing is 0.99.
+    The prior must be symmetric. On whales, over 100 pairs, the rank correlation with estimates by annealing is 0.99.
     """
     document_table, term_table = (
         gammaln(np.arange(counts.sum(axis=1).max() + 1) + prior) - gammaln(prior)
@@ -199,7 +200,7 @@ def _merging_costs(
     """table[c] = lG(c + prior) - lG(prior)"""
     topics, total_eta = len(topic_total), len(term_topic) * eta
     costs = np.zeros((topics, topics))
-    # log p(w, z) of two topics less that of the two as one
+    # log p(w, z) with two topics, minus log p(w, z) with the two merged
     for s in range(topics):
         for t in range(s + 1, topics):
             cost = math.lgamma(total_eta) + math.lgamma(topic_total[s] + topic_total[t] + total_eta)

@@ -1,7 +1,8 @@
-"""The best h = (alpha, eta), where M-hat(h) is largest, and two regions around it that are not to be mixed up.
+"""The best h = (alpha, eta), where M-hat(h) is largest, and two different regions around it.
 
-The ellipse is Monte Carlo error: it shrinks as the chain grows. The region is about h itself, from the curvature of
-log m(h) at its top: it shrinks as the corpus grows. Both are ellipses in the logs of h, so that neither reaches zero.
+The "ellipse" shows the Monte Carlo error of the best h; it shrinks as the chain gets longer. The "region" shows how
+well the corpus determines h itself, from the curvature of log m(h) at its maximum; it shrinks as the corpus gets
+larger. Both are ellipses in log h, so that neither reaches zero.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from scipy.stats import chi2, f
 from bayestopics.hyper.estimates import ALL, Terms
 from bayestopics.hyper.tempering import TemperedChain
 
-EDGE = 1e-4  # in logs: nearer than this is on the edge
-FEWEST = 4  # batches or chains for an ellipse
-FEWEST_BATCHES = 12  # to which those that are not independent are joined, at least
-CORRELATED = 0.25  # the largest correlation of the best h of a batch with the next one's that passes for none
+EDGE = 1e-4  # in log h: a point nearer to the edge than this is on the edge
+FEWEST = 4  # an ellipse needs at least this many batches or chains
+FEWEST_BATCHES = 12  # correlated batches are joined, but not to fewer than this
+CORRELATED = 0.25  # a correlation between the best h of successive batches up to this is ignored
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Ellipse:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of alpha and eta: that of their logs, times the center on both sides (delta method)."""
+        """The covariance of alpha and eta, from the covariance of their logs by the delta method."""
         return np.outer(self.center, self.center) * np.array(self.log_covariance)
 
     @property
@@ -68,7 +69,7 @@ class Ellipse:
         return np.asarray(self.center) * np.exp((np.linalg.cholesky(np.array(self.log_covariance)) @ circle).T)
 
     def summary(self) -> dict[str, Any]:
-        """Its fields, the covariance of alpha and eta themselves, and the smallest and largest of them in it."""
+        """Its fields, the covariance of alpha and eta, and the smallest and largest alpha and eta inside it."""
         extent = dict(zip(("alpha", "eta"), self.extent.tolist(), strict=True))
         return {**asdict(self), "covariance": self.covariance.tolist(), **extent}
 
@@ -77,26 +78,27 @@ class Ellipse:
 class Best:
     alpha: float
     eta: float
-    on_edge: bool  # of the grid: then it may be anywhere beyond
+    on_edge: bool  # it is on the edge of the grid, and the true best h may lie beyond
     ellipse: Ellipse | None  # Monte Carlo error of (alpha, eta)
-    batches_on_edge: float  # the share of the batches whose own best is on the edge
-    batch_correlation: float  # of a batch's best with the next one's: above `CORRELATED`, the ellipse is too small
-    region: Ellipse | None  # for h itself
-    batches: int  # or chains, from which the ellipse comes
+    batches_on_edge: float  # the share of the batches whose own best h is on the edge
+    batch_correlation: float  # between the best h of successive batches; above `CORRELATED`, the ellipse is too small
+    region: Ellipse | None  # how well the corpus determines h itself
+    batches: int  # the number of batches or chains that the ellipse is computed from
 
 
 def best(chain: TemperedChain, level: float = 0.95) -> Best:
-    """argmax of log M-hat inside the grid, its Monte Carlo ellipse from batches [Theorem 1.3], and the region of h.
+    """The h that maximises log M-hat inside the grid, its Monte Carlo ellipse from batches [Theorem 1.3], and the
+    region of h.
 
-    The paper takes sqrt(n) batches. Where h moves slowly these are not independent, and their ellipse is far too small:
-    then they are joined by twos, as long as there are enough.
+    The paper uses sqrt(n) batches. Where h moves slowly these are not independent, and their ellipse is far too small;
+    then pairs of batches are joined, as long as enough batches remain.
     """
     terms = Terms.of(chain)
     h, edge = maximise(terms)
     estimates, edges, correlation = _of_batches(terms, h)
     ellipse, count = None, len(estimates)
     if not edge and count >= FEWEST:
-        # Sigma / n: batches of length n / J vary by Sigma J / n around the whole chain's argmax
+        # Sigma / n: the best h of batches of length n / J vary by Sigma J / n around that of the whole chain
         away = np.log(estimates / h)
         ellipse = Ellipse.around(h, away.T @ away / (count - 1) / count, _hotelling(count, level), level)
     region = None if edge else _region(terms, h, level)
@@ -104,7 +106,7 @@ def best(chain: TemperedChain, level: float = 0.95) -> Best:
 
 
 def _of_batches(terms: Terms, h: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """(argmax of every batch, is it on the edge, their correlation with the next)."""
+    """The best h of every batch, whether it is on the edge, and the correlation between successive batches."""
     count = isqrt(len(terms.chain))
     while True:
         parts = [maximise(terms, part, h) for part in terms.batches(count)]
@@ -121,10 +123,10 @@ def _with_next(values: np.ndarray) -> float:
 
 
 def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best:
-    """The geometric mean of the argmaxes of independent chains, with Hotelling's ellipse if there are enough of them.
+    """The geometric mean of the best h of independent chains, with Hotelling's ellipse if there are enough chains.
 
-    The region of h has the mean covariance of the chains' own, and that of their argmaxes added: chains that stay in
-    different modes of z know h no better than that.
+    The covariance of the region is the mean of the chains' own, plus the covariance of their best h: if the chains stay
+    in different modes of z, h is not known better than that.
     """
     terms = [Terms.of(chain) for chain in chains]
     found = [maximise(one) for one in terms]
@@ -142,7 +144,8 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
 
 
 def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
-    """(argmax of log M-hat between the ends, is it at one), from the best point of the grid."""
+    """The h that maximises log M-hat between the ends, searched from the best grid point; and whether it is at an
+    end."""
     grid = terms.chain.grid
 
     def objective(log_h: np.ndarray) -> tuple[float, np.ndarray]:
@@ -156,7 +159,7 @@ def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -
     if start is None:
         start = grid.points[int(np.argmax([terms.log_mean(h[0], h[1], part) for h in grid.points]))]
     bounds = np.log(terms.chain.ends)
-    # TNC, not L-BFGS-B: with two numbers, threads of BLAS take more time than the work
+    # TNC, not L-BFGS-B: for two numbers, starting BLAS threads takes longer than the work itself
     found = minimize(objective, np.log(start), jac=True, bounds=bounds, method="TNC")
     h = np.exp(found.x)
     return h, bool(at_ends(h, terms.chain.ends).any())
@@ -168,7 +171,8 @@ def at_ends(h: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float]]
 
 
 def curvature(terms: Terms, h: np.ndarray) -> np.ndarray:
-    """Second derivatives of log M-hat by the logs of h: E[second derivatives] + covariance of the first, weighted."""
+    """Second derivatives of log M-hat with respect to log h: the weighted mean of the second derivatives plus the
+    weighted covariance of the first."""
     logs = terms.at(h[0], h[1])
     weights = np.exp(logs - logs.max())
     first = np.array([terms.of_alpha(h[0], 1), terms.of_eta(h[1], 1)])
@@ -186,5 +190,5 @@ def _region(terms: Terms, h: np.ndarray, level: float) -> Ellipse | None:
 
 
 def _hotelling(count: int, level: float) -> float:
-    """The quantile of T^2 for the mean of so many vectors of two numbers."""
+    """The quantile of Hotelling's T^2 for the mean of `count` vectors of two numbers."""
     return float(2 * (count - 1) / (count - 2) * f.ppf(level, 2, count - 2))

@@ -1,4 +1,4 @@
-"""The best (alpha, eta) by any method, in one shape: what `bayestopics hyper` prints."""
+"""The best (alpha, eta) by any method, always in the same form: what `bayestopics hyper` prints."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
-from bayestopics.hyper.search import check
+from bayestopics.hyper.search import AT_THE_END, check, correlated
 from bayestopics.hyper.several import CHAINS, search_several
 from bayestopics.hyper.tempering import temper
 from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
 
 STEPS = 60  # of Gibbs-EM
-END = 20  # of these steps, over which its noise is averaged
-DRIFT = 0.1  # of log alpha or log eta between the halves of these: more than the noise of chains of the default length
+END = 20  # the answer is the average over this many last steps, which reduces its noise
+DRIFT = 0.1  # in log alpha or log eta, between the halves of these steps: more than the noise of default-length chains
 LEVEL = 0.95
-REFINED = 1.2  # full Bayes: the best h is looked for within this factor of the mode
+REFINED = 1.2  # full Bayes: the best h is searched within this factor of the mode
 
 Range = tuple[float, float]
 
@@ -48,20 +48,20 @@ def hyper(
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
-    """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are for tempering alone."""
+    """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are used by tempering only."""
     if method not in METHODS:
-        raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+        raise InputError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
     sweeps = METHODS[method] if sweeps is None else sweeps
     if method == "tempering":
         how = {"alphas": alphas, "etas": etas, "shape": shape, "search": search, "sweeps": sweeps, "sampler": sampler}
         several = {"chains": chains, "workers": workers, "seed": seed, "checkpoint": checkpoint}
         return search_several(corpus, topics, **several, **how).summary()  # type: ignore[arg-type]
     if shape is not None:
-        raise InputError(f"{method} has no grid")
+        raise InputError(f"the method {method} has no grid: leave out --grid")
     if method == "full-bayes":
         return _full_bayes(corpus, topics, alphas, etas, sweeps, seed, sampler, checkpoint)
     if alphas is not None or etas is not None:
-        raise InputError(f"{method} takes no ranges")
+        raise InputError(f"the method {method} takes no ranges: leave out --alpha-range and --eta-range")
     rng = generator(seed, f"hyper/{method}")
     if method == "gibbs-em":
         work: Any = {"sweeps": sweeps, "burn_in": sweeps // 4, "steps": STEPS, "sampler": sampler}
@@ -72,16 +72,20 @@ def hyper(
         variational = variational_em(corpus, topics, rng=rng, steps=sweeps, checkpoint=checkpoint)
         h, path, doubts = variational.path[-1], variational.path.tolist(), list(variational.warnings)
         if not variational.converged:
-            doubts.append(f"not converged after {sweeps} passes")
-        doubts.append("variational EM maximises a bound: the answer depends on the start, and may be far off")
+            doubts.append(f"Variational EM has not converged after {sweeps} passes. Use more passes (--sweeps).")
+        doubts.append(
+            "Variational EM maximises a lower bound of the marginal likelihood, not the marginal likelihood itself: "
+            "the answer depends on the start and may be far off. Compare it with the method tempering."
+        )
     return {**_h(h), "ellipse": None, "region": None, "path": path, "warnings": doubts}
 
 
 def _drift(end: np.ndarray) -> list[str]:
-    """Whether Gibbs-EM still moves in one direction; it creeps where m(h) is flat."""
+    """A warning if Gibbs-EM still moves in one direction; it moves slowly where m(h) is flat."""
     first, second = (np.exp(np.log(half).mean(axis=0)) for half in np.array_split(end, 2))
     return [
-        f"{name} still moves: {before:.3g}, then {after:.3g} over the last {len(end)} steps; it may be far from its end"
+        f"Gibbs-EM still moves: {name} went from {before:.3g} to {after:.3g} over the last {len(end)} steps, so it may "
+        "be far from its final value. Compare it with the method tempering."
         for name, before, after in zip(("alpha", "eta"), first, second, strict=True)
         if abs(np.log(after / before)) > DRIFT
     ]
@@ -97,7 +101,7 @@ def _full_bayes(
     sampler: str,
     checkpoint: Checkpoint | None,
 ) -> dict[str, Any]:
-    """The mode of the density of h, then refined by a chain at it (2.1)."""
+    """The mode of the estimated density of h, refined by a chain at this mode (2.1)."""
     check(alphas, etas, None, sweeps, method="full-bayes")
     stages = Stages(generator(seed, "hyper/full-bayes"), checkpoint)
     pilot: Any = {"alphas": alphas or ENDS, "etas": etas or ENDS, "burn_in": sweeps // 4}
@@ -111,11 +115,14 @@ def _full_bayes(
     chain = stages(lambda rng: temper(corpus, topics, at, rng=rng, checkpoint=stages.inside, **work))
     refined, doubts = best(chain), []
     if at_ends(np.array([refined.alpha, refined.eta]), tuple(map(tuple, limits))).any():  # type: ignore[arg-type]
-        doubts.append("the best h is at the end of its range; it may be anywhere beyond")
+        doubts.append(AT_THE_END)
     elif refined.on_edge:
-        doubts.append("the chain at the mode is too short to refine it: this is the mode of a density estimate")
+        doubts.append(
+            "The last chain was too short to refine the answer, which is the mode of a density estimate. Use more "
+            "sweeps (--sweeps)."
+        )
     if refined.ellipse is not None and refined.batch_correlation > CORRELATED:
-        doubts.append(f"batches are correlated ({refined.batch_correlation:.2f}): the ellipse is too small")
+        doubts.append(correlated(refined.batch_correlation))
     h = mode if refined.on_edge else np.array([refined.alpha, refined.eta])
     region = posterior_region(found)
     ellipse = None if refined.ellipse is None else refined.ellipse.summary()
@@ -129,7 +136,7 @@ def _full_bayes(
 
 
 def posterior_region(found: FullBayes) -> Ellipse | None:
-    """For h itself, from the draws, whose prior is uniform in the logs."""
+    """The region for h itself, from draws with a prior that is uniform in log h."""
     logs = np.log(found.draws)
     return Ellipse.around(np.exp(logs.mean(axis=0)), np.cov(logs.T), float(chi2.ppf(LEVEL, 2)), LEVEL)
 

@@ -1,7 +1,8 @@
-"""Estimates from a tempered chain, at any h: the marginal likelihood, posterior expectations, and their errors.
+"""Estimates from a tempered chain at any h: the marginal likelihood, posterior expectations, and their errors.
 
-[George & Doss, sections 2.2 and 2.3.] A term of an average is nu_h(x_i) over the mixture (hat) or over
-nu_{L_i}(x_i) / zeta_{L_i} (tilde), as a log. On a grid of one point both are B_n(h) (2.1).
+[George & Doss, sections 2.2 and 2.3.] The estimates are averages over the sweeps i of the chain. A term of such an
+average is nu_h(x_i) divided by the mixture ("hat") or by nu_{L_i}(x_i) / zeta_{L_i} ("tilde"); all terms are kept as
+logs. On a grid of one point both are B_n(h) (2.1).
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ ALL = slice(None)
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Of the averages over a chain: log weights that every h shares, and what is known of every sweep."""
+    """The terms of the averages over a chain: the denominators, which do not depend on h, and the chain itself."""
 
     chain: TemperedChain
     log_denominator: np.ndarray  # float64[n]
 
     @classmethod
     def of(cls, chain: TemperedChain, kind: str = "hat") -> Terms:
-        """(2.10) has the mixture below, (2.17) the density of the point where the chain was."""
+        """The denominator is the mixture in (2.10), and the density at the chain's grid point in (2.17)."""
         if kind == "hat":
             return cls(chain, log_mixture(chain))
         row, column = np.divmod(chain.index, len(chain.grid.etas))
@@ -39,11 +40,11 @@ class Terms:
         return cls(chain, of_alpha + of_eta - chain.log_zeta[chain.index])
 
     def at(self, alpha: float, eta: float, part: slice = ALL) -> np.ndarray:
-        """The logs of the terms at h, one a sweep."""
+        """The logs of the terms at h, one per sweep."""
         return self.of_alpha(alpha, part=part) + self.of_eta(eta, part=part) - self.log_denominator[part]
 
     def of_alpha(self, alpha: float, derivative: int = 0, part: slice = ALL) -> np.ndarray:
-        """What alpha adds to the log density of every sweep, or its derivatives by log alpha."""
+        """What alpha adds to the log density of every sweep, or its derivatives with respect to log alpha."""
         constant, weights = self.chain.alpha.basis(np.array([alpha]), derivative)
         return constant + np.einsum("nk,k->n", self.chain.of_alpha[part], weights[:, 0])
 
@@ -52,12 +53,12 @@ class Terms:
         return constant + np.einsum("nk,k->n", self.chain.of_eta[part], weights[:, 0])
 
     def log_mean(self, alpha: float, eta: float, part: slice = ALL) -> float:
-        """log M(h), but for a constant."""
+        """log M(h), up to a constant."""
         logs = self.at(alpha, eta, part)
         return float(logsumexp(logs) - np.log(len(logs)))
 
     def batches(self, count: int | None = None) -> list[slice]:
-        """J = sqrt(n) of equal length, or so many; the first sweeps that fit in none are left out."""
+        """J = sqrt(n) batches of equal length, or `count` of them; the first sweeps are left out if they do not fit."""
         n = len(self.chain)
         count = isqrt(n) if count is None else count
         length = n // count
@@ -68,7 +69,7 @@ class Terms:
 def surface(
     chain: TemperedChain, alphas: np.ndarray, etas: np.ndarray, kind: str = "hat", method: Method = "batch-means"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(log M, relative standard error of M), each alphas x etas; log M is less its largest."""
+    """(log M minus its largest value, relative standard error of M), each alphas x etas."""
     terms = Terms.of(chain, kind)
     values, errors = np.empty((len(alphas), len(etas))), np.empty((len(alphas), len(etas)))
     of_etas = [terms.of_eta(eta) - terms.log_denominator for eta in etas]

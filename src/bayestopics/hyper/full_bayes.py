@@ -1,8 +1,8 @@
 """Full Bayes: alpha and eta sampled with the topics [George & Doss, section 6, the closing idea].
 
-After each sweep of z, log alpha and log eta are drawn from their conditionals given z, theta and beta summed out, by
-slice sampling (Neal 2003). Their prior is uniform in the logs between two ends, so the density of the draws in the logs
-is the marginal likelihood m(h) but for a constant: where it is largest is where tempering should look.
+After each sweep of z, log alpha and log eta are drawn from their conditionals given z, with theta and beta integrated
+out, by slice sampling (Neal 2003). Their prior is uniform in log h between two ends, so the density of the draws of
+log h is proportional to the marginal likelihood m(h): tempering should search where this density is largest.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from bayestopics.hyper.urns import ENDS, Urns, check_model
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
 
-WIDTH = 0.5  # the first step of a slice, in logs
-MODE_DRAWS = 1000  # that a density estimate takes
+WIDTH = 0.5  # the first width of a slice, in log h
+MODE_DRAWS = 1000  # number of draws for the density estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class FullBayes:
 
     @property
     def mode(self) -> np.ndarray:
-        """alpha and eta where a kernel estimate of the density of their logs is largest, among the draws."""
+        """The draw of (alpha, eta) at which a kernel estimate of the density of the logs is largest."""
         logs = np.log(self.draws[:: max(1, len(self.draws) // MODE_DRAWS)])
         if np.any(logs.std(axis=0) == 0):
             return np.exp(np.median(logs, axis=0))
@@ -41,7 +41,7 @@ class FullBayes:
 
     @property
     def deviations(self) -> np.ndarray:
-        """Of the logs: half of the range of the middle 68 %, which a few draws far away do not change."""
+        """A robust standard deviation of the logs: half the range of the middle 68 % of the draws."""
         return np.diff(np.quantile(np.log(self.draws), [0.16, 0.84], axis=0), axis=0)[0] / 2
 
     @property
@@ -64,14 +64,15 @@ def full_bayes(
     etas: tuple[float, float] = ENDS,
     checkpoint: Checkpoint | None = None,
 ) -> FullBayes:
-    """A chain of (z, alpha, eta): `burn_in` sweeps are dropped, `sweeps` kept; alpha and eta lie between their ends.
+    """Run a chain of (z, alpha, eta): `burn_in` sweeps are dropped and `sweeps` kept; alpha and eta stay within
+    their ranges.
 
-    In the first half of the burn-in they stay where they are: a random z looks like an endless alpha, and a chain that
-    follows it there is slow to come back.
+    During the first half of the burn-in alpha and eta do not change: a random z looks as if alpha were infinite, and a
+    chain that follows it there is slow to come back.
     """
     check_model(corpus, topics, start)
     if sweeps < 1 or burn_in < 0:
-        raise InputError(f"nothing to do with {sweeps} sweeps and {burn_in} of burn-in")
+        raise InputError(f"at least 1 sweep is needed, and a burn-in of 0 or more, not {sweeps} and {burn_in}")
     module, checkpoint = sampler_by_name(sampler), checkpoint or NoCheckpoint()
     if (saved := checkpoint.load()) is None:
         start = Prior(float(np.clip(start.alpha, *alphas)), float(np.clip(start.eta, *etas)))
@@ -92,7 +93,7 @@ def full_bayes(
 def _draw_prior(
     state: State, lengths: np.ndarray, alphas: tuple[float, float], etas: tuple[float, float], rng: np.random.Generator
 ) -> State:
-    """The same z with alpha and eta drawn given it."""
+    """The same z, with alpha and eta drawn given z."""
     alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), alphas, rng))
     eta = np.exp(slice_step(of_eta(state), np.log(state.eta), etas, rng))
     return replace(state, alpha=np.full(state.topics, alpha), eta=float(eta))

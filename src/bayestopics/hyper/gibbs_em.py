@@ -1,10 +1,10 @@
-"""Gibbs-EM (Wallach 2006): alpha and eta by Monte Carlo EM, the topics of the tokens being what is missing
+"""Gibbs-EM (Wallach 2006): alpha and eta by Monte Carlo EM, with the tokens' topics as the missing data
 [George & Doss, section 5.1].
 
-E step: a chain of z at the current h, going on from its last state. M step: the maximum over h of
-G(h) = (1/m) sum_i log p(w, z_i | h), a sum of a function of alpha and one of eta. It is found exactly, or by Minka's
-fixed point as in the paper; both end where the derivative of G is zero. The chain's counts are kept as histograms, so
-memory does not grow with its length.
+E step: run a chain of z at the current h, from its last state. M step: maximise over h
+G(h) = (1/m) sum_i log p(w, z_i | h), which is the sum of a function of alpha and a function of eta. The maximum is
+found exactly, or by Minka's fixed point as in the paper; both end where the derivative of G is zero. The chain's counts
+are kept as histograms, so the memory does not grow with its length.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from bayestopics.lda.state import Prior, State
 
 UPDATES = ("exact", "minka")
 LENGTHS = ("constant", "doubling")
-LONGEST = 2**14  # kept sweeps of a step; the paper doubles from 2^7 to 2^26, 10^8 sweeps in all
-STEADY = 3  # steps in a row that hardly change h: one alone is often chance
+LONGEST = 2**14  # most kept sweeps in a step; the paper doubles from 2^7 to 2^26, 10^8 sweeps in all
+STEADY = 3  # it has converged after this many steps in a row that hardly change h; one alone is often chance
 
 
 @dataclass(frozen=True, eq=False)
 class GibbsEM:
     path: np.ndarray  # float64[k + 1, 2]: alpha and eta at the start and after every step
-    sweeps: np.ndarray  # int64[k]: those kept
+    sweeps: np.ndarray  # int64[k]: kept sweeps of each step
     converged: bool
     last: State
     warnings: list[str]
@@ -58,19 +58,19 @@ def gibbs_em(
     start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
     checkpoint: Checkpoint | None = None,
 ) -> GibbsEM:
-    """At most `steps` steps: in each, `burn_in` sweeps are dropped and `sweeps` kept.
+    """Make at most `steps` steps; in each, `burn_in` sweeps are dropped and `sweeps` kept.
 
-    With "doubling" lengths, each step keeps twice as many as the one before, until that is more than `longest`; from
-    there on it keeps `longest`.
-    It has converged when alpha and eta each change by less than a share of `tolerance` in three steps in a row. That is
-    a rule of thumb: on small corpora a step takes away as little as a twentieth of the distance that is left, however
-    long its chain, and the noise of short chains hides it. What is left then is noise: average the end of `path`.
+    With "doubling" lengths, each step keeps twice as many sweeps as the one before, but at most `longest`.
+    Gibbs-EM counts as converged when the relative change of alpha and of eta is below `tolerance` in three steps in a
+    row. This is a rule of thumb: on small corpora a step covers as little as a twentieth of the remaining distance,
+    however long its chain, and the noise of short chains hides this. To reduce the noise, average the end of `path`.
     """
     check_model(corpus, topics, start)
     if update not in UPDATES or lengths not in LENGTHS:
-        raise InputError(f"update is one of {UPDATES}, lengths one of {LENGTHS}; not {update!r}, {lengths!r}")
+        raise InputError(f"update is one of {UPDATES}, lengths is one of {LENGTHS}; not {update!r} and {lengths!r}")
     if min(sweeps, steps) < 1 or burn_in < 0:
-        raise InputError(f"nothing to do with {steps} steps of {sweeps} sweeps and {burn_in} of burn-in")
+        sizes = f"{steps} steps of {sweeps} sweeps and a burn-in of {burn_in}"
+        raise InputError(f"at least 1 step and 1 sweep are needed, and a burn-in of 0 or more, not {sizes}")
     module, checkpoint = sampler_by_name(sampler), checkpoint or NoCheckpoint()
     if (saved := checkpoint.load()) is None:
         state = module.init(corpus, topics, start, rng)
@@ -83,23 +83,23 @@ def gibbs_em(
             _e_step(chain, module, burn_in, max(sweeps, min(longer * sweeps, longest)), rng, checkpoint)
             chain.move_to(*m_step(chain.histograms, *chain.path[-1], update), tolerance)
             bar.update()
-    doubts = at_ends(*m_step(chain.histograms, *chain.path[-1], "exact"))  # where Minka's goes too, if slowly
+    doubts = at_ends(*m_step(chain.histograms, *chain.path[-1], "exact"))  # Minka's update goes there too, but slowly
     return GibbsEM(np.array(chain.path), np.array(chain.kept), chain.steady == STEADY, chain.state, doubts)
 
 
 @dataclass
 class _Chain:
-    """All that the next sweep depends on, but the generator."""
+    """Everything that the next sweep depends on, except the generator."""
 
     state: State
-    histograms: Histograms  # of this step, or of the last one before it begins
+    histograms: Histograms  # of this step; before it begins, of the last step
     path: list[tuple[float, float]]
-    kept: list[int] = field(default_factory=list)  # sweeps of each step
-    sweeps: int = 0  # of this step, those that are done
-    steady: int = 0  # steps in a row that hardly changed h
+    kept: list[int] = field(default_factory=list)  # kept sweeps of each step
+    sweeps: int = 0  # sweeps of this step that are done
+    steady: int = 0  # number of steps in a row that hardly changed h
 
     def move_to(self, alpha: float, eta: float, tolerance: float) -> None:
-        """The end of a step."""
+        """End a step, with this alpha and eta."""
         self.state = replace(self.state, alpha=np.full(self.state.topics, alpha), eta=eta)
         self.path.append((alpha, eta))
         self.kept.append(self.histograms.states)
@@ -132,7 +132,7 @@ def m_step(histograms: Histograms, alpha: float, eta: float, update: str) -> tup
 
 @dataclass(eq=False)
 class Histograms:
-    """How often each count occurs, over the states that were added: all that G(h) needs to know of them."""
+    """How often each count occurs in the states that were added; G(h) depends on nothing else."""
 
     corpus: InitVar[Corpus]
     lengths: np.ndarray = field(init=False)  # of documents
@@ -186,7 +186,7 @@ class Histograms:
 
 
 def occurring(histogram: np.ndarray) -> np.ndarray:
-    """The counts that occur; not zero, which adds nothing to a density."""
+    """The counts that occur, without zero, which adds nothing to a density."""
     return np.flatnonzero(histogram[1:]) + 1
 
 

@@ -1,4 +1,4 @@
-"""A rectangular grid of h = (alpha, eta), and who is next to whom on it."""
+"""A rectangular grid of h = (alpha, eta), and the neighbours of its points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayestopics.base.problems import InputError
 
 @dataclass(frozen=True)
 class Grid:
-    """Point number j is (alphas[j // len(etas)], etas[j % len(etas)]). One point is a plain chain."""
+    """Point number j is (alphas[j // len(etas)], etas[j % len(etas)]). A grid of one point gives a plain chain."""
 
     alphas: tuple[float, ...]
     etas: tuple[float, ...]
@@ -23,7 +23,7 @@ class Grid:
 
     @classmethod
     def spanning(cls, alphas: tuple[float, float], etas: tuple[float, float], shape: tuple[int, int]) -> Grid:
-        """So many alphas and etas between two ends, evenly spaced in their logs."""
+        """A grid with shape[0] alphas and shape[1] etas between two ends each, evenly spaced in their logs."""
         sides = [np.geomspace(*ends, count).tolist() for ends, count in ((alphas, shape[0]), (etas, shape[1]))]
         return cls(tuple(sides[0]), tuple(sides[1]))
 
@@ -45,7 +45,7 @@ class Grid:
         return np.array([(alpha, eta) for alpha in self.alphas for eta in self.etas])
 
     def neighbours(self, number: int) -> np.ndarray:
-        """The points around it: 8 inside, 5 at a side, 3 in a corner."""
+        """The points around a point: 8 in the interior, 5 at a side, 3 in a corner."""
         row, column = divmod(number, len(self.etas))
         rows = range(max(row - 1, 0), min(row + 2, len(self.alphas)))
         columns = range(max(column - 1, 0), min(column + 2, len(self.etas)))

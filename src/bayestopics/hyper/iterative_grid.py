@@ -1,9 +1,9 @@
 """The iterative scheme for choosing the grid [George & Doss, section 2.3, figures 2 and 3].
 
-It starts with a wide grid around h = (1, 1), on few documents. At each step the grid moves to the best h so far, gets
-narrower by a tenth, and the corpus gets a tenth more documents, until h has moved by less than the spacing of the grid
-in three steps. A grid narrower than a few standard deviations of h could not tell where the best h is, so it stops
-narrowing there.
+It starts with a wide grid around h = (1, 1) and few documents. At each step the grid moves to the best h so far and
+gets narrower by a tenth, and a tenth more documents are used. The scheme ends when h has moved by less than the spacing
+of the grid in each of three steps. A grid narrower than a few standard deviations of h could not show where the best h
+is, so the grid stops narrowing there.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from bayestopics.hyper.tempering import TemperedChain, temper, tune
 
 FIRST = (1.0, 1.0)  # alpha, eta
 FIRST_HALF = float(np.log(2))  # the first grid goes from h / 2 to 2 h
-NARROWER, MORE = 0.9, 1.1  # of the grid, in logs, and of the documents, at each step
+NARROWER, MORE = 0.9, 1.1  # factors of the grid's width, in log h, and of the number of documents, at each step
 FIRST_DOCUMENTS = 40  # so that 18 steps end at 200 documents, as in figure 3
-STILL = 3  # steps in which h moves by less than the grid's spacing
-DEVIATIONS = 3.0  # of log h: no grid is narrower on each side
+STILL = 3  # the scheme ends after this many steps in which h moves by less than the grid's spacing
+DEVIATIONS = 3.0  # the grid extends at least this many standard deviations of log h to each side
 ROUNDS = 3  # of tuning
-SHAPE, STEPS = (10, 10), 40  # the paper's grids have 100 points; steps at most
+SHAPE, STEPS = (10, 10), 40  # the paper's grids have 100 points; at most 40 steps
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what was run, and what came out."""
+    """One step: what was run, and its result."""
 
     number: int
     documents: int
@@ -44,7 +44,7 @@ class Step:
     alpha: float  # the best h
     eta: float
     on_edge: bool
-    alpha_deviation: float  # of log h, from the curvature of log m(h); nan where it has none
+    alpha_deviation: float  # standard deviation of log alpha, from the curvature of log m(h); nan if there is none
     eta_deviation: float
 
     def row(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def iterate(
     steps: int = STEPS,
     checkpoint: Checkpoint | None = None,
 ) -> list[Step]:
-    """Steps until the grid has settled, or so many."""
+    """Make steps until the grid has settled, but at most `steps`."""
     checkpoint = checkpoint or NoCheckpoint()
     done: list[Step] = checkpoint.load() or []
     while len(done) < steps and not settled(done, shape):
@@ -83,7 +83,8 @@ def one_step(
     sampler: str = "single-site",
     checkpoint: Checkpoint | None = None,
 ) -> tuple[Step, TemperedChain]:
-    """The step after those before, on the first documents of an order that all steps share; and its chain."""
+    """The step after those in `before`, and its chain. All steps share one random order of the documents, and each uses
+    the first ones."""
     number = len(before)
     order = generator(seed, "hyper/documents").permutation(np.flatnonzero(corpus.document_lengths))
     count = min(len(order), round(FIRST_DOCUMENTS * MORE**number))
@@ -109,7 +110,7 @@ def next_grid(before: list[Step], shape: tuple[int, int]) -> Grid:
 
 
 def settled(steps: list[Step], shape: tuple[int, int]) -> bool:
-    """h has moved by less than the spacing of the grid over the last steps, and is not on an edge."""
+    """Whether h moved by less than the grid's spacing in each of the last steps, and is not on an edge."""
     if len(steps) <= STILL:
         return False
     last = steps[-1]

@@ -1,8 +1,8 @@
-"""Which (alpha, eta)? Serial tempering on a grid that finds its place.
+"""Finds the best (alpha, eta) by serial tempering, on a grid that is placed automatically.
 
-A grid is of use where m(h) is not negligible and where its points are near enough for the chain to pass from one to the
-next. A chain that samples h with the topics (`hyper.full_bayes`) tells both: where, how wide, how fine. The paper's own
-way to place the grid is `hyper.iterative_grid`.
+A grid is useful if it covers the h where m(h) is not negligible, and if its points are close enough for the chain to
+move from one to the next. A pilot chain that samples h together with the topics (`hyper.full_bayes`) shows where the
+grid should be, how wide and how fine. The paper's own way to place the grid is `hyper.iterative_grid`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
 from bayestopics.base.stages import Stages
+from bayestopics.base.wording import NAT
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper import SEARCHES
 from bayestopics.hyper.best import CORRELATED, Best, at_ends, best
@@ -27,34 +28,38 @@ from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain
 from bayestopics.hyper.urns import ENDS, check_model
 from bayestopics.lda.state import Prior, State
 
-DEVIATIONS = 3.0  # of log h, on each side of its mode: how far the grid goes
-NARROWEST, WIDEST = 0.02, float(np.log(4))  # half the grid, in logs
+DEVIATIONS = 3.0  # the grid extends this many standard deviations of log h to each side of the mode
+NARROWEST, WIDEST = 0.02, float(np.log(4))  # limits for half the width of the grid, in log h
 SPACING = 1.5  # between points, in standard deviations of log h given z
 FEWEST, MOST = 7, 31  # points on a side
-MOST_POINTS = 10_000  # of a grid of one's own: densities at all of them are held for thousands of sweeps
-PLACES = 4  # that are tried, as long as the best h is on the edge
+MOST_POINTS = 10_000  # in a grid chosen by the user: the densities at all points are held for thousands of sweeps
+PLACES = 4  # the grid is placed at most so often, as long as the best h is on its edge
 SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
-HARDLY = 0.05  # the share of the sweeps before which the point changes
-FLAT = 0.5  # nats: if log M-hat changes by less along a whole side of the grid, the corpus does not tell the best value
-FLAT_POINTS = 9  # at which that is looked at
+HARDLY = 0.05  # a chain that changes its grid point before fewer of its sweeps hardly moves
+FLAT = 0.5  # nats: if log M-hat changes by less along a whole side of the grid, the corpus does not determine the best
+FLAT_POINTS = 9  # points along the side at which this is checked
 NARROWEST_RANGE = 0.01  # of log alpha or log eta
 PIECE = 2000  # sweeps of a chain between checkpoints
+AT_THE_END = (
+    "The best (alpha, eta) is at the end of its range, so the true best may lie beyond. Widen the range "
+    "(--alpha-range, --eta-range) if it is yours."
+)
 
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The best h with its errors, and the chains that it comes from."""
+    """The best h with its errors, and the chains that it was computed from."""
 
     best: Best
-    chains: list[TemperedChain]  # independent ones
+    chains: list[TemperedChain]  # independent chains
     tuning_rounds: int
     warnings: list[str]
 
     def summary(self) -> dict[str, Any]:
-        """What `bayestopics hyper` prints of one chain."""
+        """What `bayestopics hyper` prints about one chain."""
         regions = {"ellipse": self.best.ellipse, "region": self.best.region}
         chain = self.chains[0]
         grid = chain.grid
@@ -88,9 +93,12 @@ def find(
     search: str = SEARCHES[0],
     checkpoint: Checkpoint | None = None,
 ) -> Search:
-    """The best h, between these ends if there are any. `sweeps` are those of the last run; a fifth of them first finds
-    the place of the grid, another fifth burns in, and rounds of a fifth tune zeta. A `fixed` grid has its place. With
-    the search "iterative-grid" the pilot starts where the paper's scheme ends: it is a subsample's best h."""
+    """Find the best h, within the ranges `alphas` and `etas` if they are given.
+
+    `sweeps` is the length of the last run. Before it come a burn-in and a pilot that places the grid, of a fifth of
+    this length each, and rounds of a fifth that tune zeta. A `fixed` grid is not moved. With the search
+    "iterative-grid" the pilot starts at the result of the paper's scheme, the best h for part of the documents.
+    """
     check(alphas, etas, shape, sweeps, search)
     check_model(corpus, topics, Prior(0.5, 0.5))
     limits = (alphas or ENDS, etas or ENDS) if fixed is None else fixed.ends
@@ -143,7 +151,7 @@ class Runner:
     def chain(
         self, grid: Grid, log_zeta: np.ndarray, start: State | None, sweeps: int, stages: Stages
     ) -> TemperedChain:
-        """In pieces, after each of which it can be killed."""
+        """One chain, run in pieces; an interrupted run continues after the last finished piece."""
         pieces: list[TemperedChain] = []
         for first in range(0, sweeps, PIECE):
             start = pieces[-1].last if pieces else start
@@ -151,13 +159,14 @@ class Runner:
         return joined(pieces)
 
     def fresh(self, grid: Grid, log_zeta: np.ndarray, burn_in: int, sweeps: int, stages: Stages) -> TemperedChain:
-        """From a random start, after a burn-in."""
+        """Another chain, from a random start and after a burn-in."""
         burnt = self.chain(grid, log_zeta, None, burn_in, stages)
         return self.chain(grid, log_zeta, burnt.last, sweeps, stages)
 
 
 def place(pilot: FullBayes, center: np.ndarray, limits: tuple[Range, Range], shape: tuple[int, int] | None) -> Grid:
-    """A grid around `center` as wide as the pilot's draws, within the limits, with points as near as its steps."""
+    """A grid around `center`, within the limits, as wide as the scatter of the pilot's draws and as fine as its
+    steps."""
     half = np.clip(DEVIATIONS * pilot.deviations, NARROWEST, WIDEST)
     low, high = np.clip([center * np.exp(-half), center * np.exp(half)], *np.array(limits).T)
     if shape is None:
@@ -170,32 +179,53 @@ def place(pilot: FullBayes, center: np.ndarray, limits: tuple[Range, Range], sha
 def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
     """What a user should know before trusting the answer."""
     said = []
-    if found.on_edge:
-        where = "at the end of its range: give a wider one" if limited else "on the edge of the grid, wherever that was"
-        said.append(f"the best h is {where}; it may be anywhere beyond")
+    if found.on_edge and limited:
+        said.append(AT_THE_END)
+    elif found.on_edge:
+        said.append(
+            f"The best (alpha, eta) is on the edge of the grid, although the grid was moved up to {PLACES - 1} times, "
+            "so the true best may lie beyond. Use more sweeps (--sweeps)."
+        )
     for name in flat_sides(chain, np.array([found.alpha, found.eta])):
         low, high = chain.ends[("alpha", "eta").index(name)]
         said.append(
-            f"m(h) is flat in {name}: log m changes by less than {FLAT} nats from {low:.3g} to {high:.3g}; the corpus "
-            f"does not tell the best {name}"
+            f"The corpus does not determine {name}: the log marginal likelihood changes by less than {FLAT} nats "
+            f"({NAT}) from {name} = {low:.3g} to {high:.3g}."
         )
     if found.batches_on_edge > 0.05:
-        said.append(f"{found.batches_on_edge:.0%} of the batches are best on the edge: its ellipse is too small")
+        said.append(
+            f"For {found.batches_on_edge:.0%} of the batches of sweeps the best (alpha, eta) is on the edge of the "
+            "grid, so the Monte Carlo ellipse of this chain is too small. Use more sweeps (--sweeps)."
+        )
     if chain.moved < HARDLY:
         said.append(
-            f"the chain hardly moves on the grid ({chain.moved:.1%} of the sweeps): narrow the range, or the grid"
+            f"The chain hardly moves on the grid: it changed its point before only {chain.moved:.1%} of the sweeps. "
+            "Narrow the range (--alpha-range, --eta-range), or use more grid points (--grid)."
         )
     if chain.round_trips < TOO_FEW_TRIPS:
-        said.append(f"only {chain.round_trips} round trips over the grid: take more sweeps")
+        said.append(
+            f"The chain crossed the grid and came back (a round trip) only {chain.round_trips} times, so its errors "
+            f"are not reliable; at least {TOO_FEW_TRIPS} are needed. Use more sweeps (--sweeps)."
+        )
     if found.batch_correlation > CORRELATED:
-        said.append(f"batches are correlated ({found.batch_correlation:.2f}): its ellipse is too small")
+        said.append(correlated(found.batch_correlation))
     if chain.uniformity < MISSED:
-        said.append(f"a point of the grid that matters has {chain.uniformity:.0%} of an equal share of the visits")
+        said.append(
+            f"The chain visits the grid unevenly: a point that matters has only {chain.uniformity:.0%} of an equal "
+            "share of the visits, so the result near it is poorly known. Use more sweeps (--sweeps)."
+        )
     return said
 
 
+def correlated(correlation: float) -> str:
+    return (
+        f"Successive batches of sweeps are correlated ({correlation:.2f}), so the Monte Carlo ellipse of this chain is "
+        "too small. Use more sweeps (--sweeps)."
+    )
+
+
 def flat_sides(chain: TemperedChain, h: np.ndarray) -> list[str]:
-    """Those of alpha and eta along which, through h, log M-hat changes by less than `FLAT` over the whole grid."""
+    """The names among alpha and eta along which, through h, log M-hat changes by less than `FLAT` on the whole grid."""
     terms, flat = Terms.of(chain), []
     for side, (name, ends) in enumerate(zip(("alpha", "eta"), chain.ends, strict=True)):
         line = np.repeat(h[None], FLAT_POINTS, axis=0)
@@ -214,12 +244,12 @@ def check(
     method: str = "tempering",
 ) -> None:
     if search not in SEARCHES:
-        raise InputError(f"unknown search {search!r}; known are {', '.join(SEARCHES)}")
+        raise InputError(f"unknown search {search!r}; choose from {', '.join(SEARCHES)}")
     for name, ends in (("alpha", alphas), ("eta", etas)):
         if ends is not None and not ENDS[0] <= ends[0] < ends[1] <= ENDS[1]:
-            raise InputError(f"the range of {name} must rise, within {ENDS[0]:g} to {ENDS[1]:g}, not {ends}")
+            raise InputError(f"the range of {name} must rise and lie in {ENDS[0]:g} to {ENDS[1]:g}, not {ends}")
         if ends is not None and np.log(ends[1] / ends[0]) < NARROWEST_RANGE:
-            raise InputError(f"the range of {name} must span at least {NARROWEST_RANGE:.0%}, not {ends}")
+            raise InputError(f"the range of {name} must be at least {NARROWEST_RANGE:.0%} wide, not {ends}")
     if shape is not None and min(shape) < 2:
         raise InputError(f"a grid must have at least 2x2 points, not {shape[0]}x{shape[1]}")
     if shape is not None and shape[0] * shape[1] > MOST_POINTS:

@@ -1,8 +1,8 @@
-"""Several independent searches for the best h, at once, and whether they agree.
+"""Several independent searches for the best h, and whether they agree.
 
-A chain that stays in one mode of z finds the best h for that mode, and its own Monte Carlo ellipse, from its batches,
-knows nothing of the others. So each chain here is a search of its own, from a random start to its own grid; the
-estimate and its ellipse come from the scatter between chains.
+A single chain may stay in one mode of z and report a precise but wrong answer: its Monte Carlo ellipse, computed from
+its own batches, contains nothing about other modes. So each chain here is a complete search, from its own random start
+to its own grid; the estimate and its ellipse come from the scatter between the chains.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes
 from bayestopics.base.progress import Progress, telling
 from bayestopics.base.seeds import generator, seed_from
+from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains
 from bayestopics.hyper.search import Search, check, find
 from bayestopics.hyper.tempering import TemperedChain
 
 CHAINS = 4
-DISAGREE = 0.01  # the chains disagree if this test of theirs has a smaller p-value
-USUAL = 1.8  # sweeps of a search over those of its last run: two parts of the pilot, two of tuning
+DISAGREE = 0.01  # the chains disagree if the p-value of `agreement` is smaller
+USUAL = 1.8  # sweeps of a search over those of its last run: a fifth each for the pilot, its burn-in and two tunings
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,9 @@ def search_several(
     checkpoint: Checkpoint | None = None,
     **how: Any,
 ) -> Several:
-    """`find` by so many independent chains, in so many processes; the bits are the same for any number of these."""
+    """Run `find` with `chains` independent chains in `workers` processes; the bits do not depend on `workers`."""
     if min(chains, workers) < 1:
-        raise InputError(f"nothing to do with {chains} chains and {workers} workers")
+        raise InputError(f"at least 1 chain and 1 worker are needed, not {chains} chains and {workers} workers")
     sweeps = how["sweeps"]
     check(how.get("alphas"), how.get("etas"), how.get("shape"), sweeps)  # before processes start
     seeds = [seed_from(generator(seed, f"hyper/chain/{number}")) for number in range(chains)]
@@ -74,16 +75,16 @@ def search_several(
     found = _all(corpus, jobs, min(workers, chains), round(USUAL * sweeps * chains))
     together = found[0].best if chains == 1 else best_of_chains([one.chains[0] for one in found])
     same = agreement([one.best for one in found])
-    said = [f"chain {number}: {warning}" for number, one in enumerate(found) for warning in one.warnings]
-    return Several(together, found, same, [*_doubts(chains, same), *said])
+    said = [f"Chain {number}: {warning}" for number, one in enumerate(found) for warning in one.warnings]
+    return Several(together, found, same, explain_once([*_doubts(chains, same), *said]))
 
 
 def agreement(found: Sequence[Best]) -> float | None:
-    """The p-value of the hypothesis that the best h of chains differ by no more than their own ellipses say; those
-    without an ellipse are left out, and None if fewer than two are left.
+    """The p-value of the hypothesis that the best h of the chains differ by no more than their own ellipses say. Chains
+    without an ellipse are left out; the result is None if fewer than two remain.
 
-    The covariance between the chains is compared with the mean of those within them by Wilks' lambda, which for two
-    numbers has exactly an F distribution if the best h of batches and chains are normal [Anderson, An Introduction to
+    Wilks' lambda compares the covariance between the chains with the mean covariance within them. For two numbers it
+    has exactly an F distribution if the best h of batches and chains are normal [Anderson, An Introduction to
     Multivariate Statistical Analysis, section 8.4].
     """
     known = [(one.ellipse, one.batches) for one in found if one.ellipse is not None]
@@ -99,15 +100,20 @@ def agreement(found: Sequence[Best]) -> float | None:
 
 def _doubts(chains: int, same: float | None) -> list[str]:
     if chains == 1:
-        return ["one chain cannot see whether there are other modes of z, with another best h: take several chains"]
+        return [
+            "A single chain may stay in one mode and report a precise but wrong answer. Run several chains (--chains)."
+        ]
     said = []
     if same is not None and same < DISAGREE:
         said.append(
-            f"the chains disagree by far more than their own Monte Carlo errors (p = {same:.1g}): they are in "
-            "different modes of z, or too short; look at the best h of each"
+            f"The chains disagree by far more than their own Monte Carlo errors (p = {same:.1g}), so they are in "
+            "different modes or too short. Look at the result of each chain, and use more sweeps (--sweeps)."
         )
     if chains < FEWEST:
-        said.append(f"an ellipse from independent chains needs at least {FEWEST} of them, not {chains}")
+        said.append(
+            f"The Monte Carlo ellipse needs at least {FEWEST} independent chains, not {chains}, so it is unknown. "
+            "Run more chains (--chains)."
+        )
     return said
 
 
@@ -118,7 +124,7 @@ Job = tuple[int, dict[str, Any]]  # topics, and the options of `find`
 
 
 def _all(corpus: Corpus, jobs: list[Job], workers: int, sweeps: int) -> list[Search]:
-    """`sweeps`: about how many there will be."""
+    """Run all searches. `sweeps` is about how many sweeps there will be, for the progress bar."""
     if workers == 1:
         with Progress(f"{len(jobs)} chains", sweeps, "sweep") as bar, telling(bar.update):
             return [find(corpus, topics, **how) for topics, how in jobs]

@@ -1,12 +1,12 @@
-"""The density of the hidden part of the model as a function of h = (alpha, eta), one side for each of the two.
+"""The density of the hidden part of the model as a function of h = (alpha, eta), with one "side" for each of the two.
 
-Its log is a function of alpha and one of eta, added up. Each is linear in a few numbers of a draw, its row: what a
-chain stores, and all that any estimate at any h needs afterwards.
+The log density is the sum of a function of alpha and a function of eta. Each is linear in a few numbers that summarise
+a draw, called its row. The chain stores the rows; any estimate at any h needs nothing else.
 
-- psi = (theta, beta, z), as in the paper: log nu_h(psi) knows of psi the sum of log theta and the sum of log beta
-  [George & Doss 2.2]; what else there is does not depend on h.
-- z alone, theta and beta summed out: log p(w, z | h) knows the counts. As a function of log alpha it is as smooth as
-  log-gamma is, so its values at a few Chebyshev nodes give it between them to the last digits.
+- psi = (theta, beta, z), as in the paper: log nu_h(psi) depends on psi only through the sum of log theta and the sum of
+  log beta [George & Doss 2.2]; the other terms do not depend on h.
+- z alone, with theta and beta integrated out: log p(w, z | h) depends on the counts. As a function of log alpha it is
+  as smooth as log-gamma, so a few Chebyshev coefficients give it to nearly full precision.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
 
-DIGITS = 14  # of an interpolated value that are right, at least
+DIGITS = 14  # an interpolated value has at least this many correct digits
 
 
 class Side(Protocol):
@@ -32,15 +32,16 @@ class Side(Protocol):
 
     @property
     def length(self) -> int:
-        """Of a row."""
+        """The length of a row."""
 
     def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """(constants[p], weights[length, p]) at p values of x, or their first or second derivatives by log x."""
+        """(constants[p], weights[length, p]) at p values of x, or their first or second derivatives with respect to
+        log x."""
 
 
 @dataclass(frozen=True)
 class DirichletSide:
-    """`number` vectors of `parts` parts, each Dirichlet with all parameters x; a row is the sum of all their logs."""
+    """`number` vectors of `parts` parts, each Dirichlet(x, ..., x); a row is the sum of the logs of all parts."""
 
     number: int
     parts: int
@@ -57,16 +58,16 @@ class DirichletSide:
         return bend * x**2 + slope * x, x[None]
 
     def slope(self, x: float, sum_of_logs: float) -> float:
-        """The derivative of the log density by log x."""
+        """The derivative of the log density with respect to log x."""
         constants, weights = self.basis(np.array([x]), 1)
         return float(constants[0] + sum_of_logs * weights[0, 0])
 
 
 @dataclass(eq=False)
 class UrnSide:
-    """Draws from `number` urns of `parts` colours with x balls each: log Dirichlet-multinomial densities added up.
+    """Draws from urns of `parts` colours with x balls of each: a sum of log Dirichlet-multinomial densities.
 
-    A row is the Chebyshev series of this sum in log x between two ends.
+    A row is the Chebyshev series of this sum, as a function of log x between two ends.
     """
 
     parts: int
@@ -82,7 +83,8 @@ class UrnSide:
 
     @cached_property
     def length(self) -> int:
-        # log-gamma of exp(u) has its nearest singularities at a height of pi: the series falls by this factor a term
+        # the nearest singularities of log-gamma(exp(u)) have the imaginary part pi, which decides by which factor the
+        # series falls from term to term
         height = np.pi / max(self.half, 1e-3)
         return int(np.ceil(DIGITS * np.log(10) / np.log(height + np.sqrt(height**2 + 1)))) + 1
 
@@ -97,18 +99,18 @@ class UrnSide:
 
     @cached_property
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The series of the polynomials, their first and their second derivatives, a row each."""
+        """The series of the polynomials and of their first and second derivatives, one row per polynomial."""
         slopes = np.zeros((self.length, self.length))
         slopes[:, :-1] = chebyshev.chebder(np.eye(self.length)).T / self.half
         return np.eye(self.length), slopes, slopes @ slopes
 
     @cached_property
     def _urns(self) -> np.ndarray:
-        """The series of lG(c + x) - lG(x), a column each for c = 0, 1, ...; `of_counts` makes it as long as needed."""
+        """The series of lG(c + x) - lG(x), one column for each c = 0, 1, ...; `of_counts` adds columns as needed."""
         return np.zeros((self.length, 1))
 
     def of_counts(self, counts: np.ndarray) -> np.ndarray:
-        """What the counts of every colour of every urn, in any order, add to the row."""
+        """What the counts of all colours in all urns, in any order, add to the row."""
         how_often = np.bincount(counts.ravel())
         if len(how_often) > self._urns.shape[1]:
             c = np.arange(2 * len(how_often))[:, None]
@@ -117,25 +119,25 @@ class UrnSide:
         return np.einsum("kc,c->k", self._urns[:, : len(how_often)], how_often)
 
     def of_totals(self, totals: np.ndarray) -> np.ndarray:
-        """What the totals of the urns add."""
+        """What the totals of the urns add to the row."""
         each = gammaln(self.parts * self.x) - gammaln(totals[:, None] + self.parts * self.x)
         return self._series(each.sum(axis=0)[None])[0]
 
     def _series(self, values: np.ndarray) -> np.ndarray:
-        """The series of functions with these values at the nodes `x`, a row each."""
+        """The series of functions with these values at the nodes `x`, one row per function."""
         return np.einsum("nk,kc->nc", values, self._to_series)
 
     def basis(self, x: np.ndarray, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
         u = (np.log(x) - self.middle) / self.half
         if np.any(np.abs(u) > 1 + 1e-9):
-            raise ValueError("outside the ends between which the series holds")
+            raise ValueError(f"the series holds only between {self.ends[0]:g} and {self.ends[1]:g}")
         polynomials = np.cos(np.arange(self.length)[:, None] * np.arccos(np.clip(u, -1, 1)))
         return np.zeros(len(x)), self._derivatives[derivative] @ polynomials
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Of alpha and of eta, and how to get their rows from a draw."""
+    """The sides of alpha and eta, and a function that makes their rows from a draw."""
 
     alpha: Side
     eta: Side
@@ -155,7 +157,7 @@ def of_parameters(corpus: Corpus, topics: int) -> Sides:
 def of_assignments(corpus: Corpus, topics: int, alphas: tuple[float, float], etas: tuple[float, float]) -> Sides:
     """z alone, for alpha and eta between these ends."""
     alpha, eta = UrnSide(topics, alphas), UrnSide(corpus.term_count, etas)
-    documents = alpha.of_totals(corpus.document_lengths)  # as they are in every draw
+    documents = alpha.of_totals(corpus.document_lengths)  # the same in every draw
 
     def rows(state: State, parameters: Parameters | None) -> tuple[np.ndarray, np.ndarray]:
         of_eta = eta.of_counts(state.term_topic) + eta.of_totals(state.topic_total)

@@ -1,12 +1,13 @@
 """Serial tempering over h = (alpha, eta) [George & Doss, section 2.3; Geyer & Thompson 1995].
 
-The chain moves on (j, x): the index j of a point of a grid of h, then the hidden part x of the model by a sweep of a
-sampler at h_j. Its law is p(w, x | h_j) / zeta_j (2.7). zeta is tuned until every h_j is visited about equally often:
-then it is m(h_j), but for a constant. What is stored of x (`hyper.sides`) is enough for every estimate at every h
-afterwards (`hyper.estimates`).
+The state of the chain is (j, x): the index j of a grid point h_j, and the hidden part x of the model. Each step moves j
+on the grid, and then x by one sweep of a sampler at h_j. The chain's stationary density is proportional to
+p(w, x | h_j) / zeta_j (2.7). zeta is tuned until every h_j is visited about equally often; then zeta_j equals m(h_j) up
+to a constant. What is stored about x (`hyper.sides`) suffices for all estimates at any h afterwards
+(`hyper.estimates`).
 
-x is psi = (theta, beta, z) with the samplers of the paper, augmented and grouped, and z alone with the others. Given
-psi, h is known almost exactly when there are many documents, and j hardly ever moves; given z it is known less well.
+With the samplers of the paper, augmented and grouped, x is psi = (theta, beta, z); with the others it is z alone. With
+many documents, psi determines h almost exactly, so j hardly ever moves; z determines h less exactly.
 """
 
 from __future__ import annotations
@@ -31,29 +32,29 @@ from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import Prior, State
 
-MOVES = ("all", "neighbours")  # on the grid: from the conditional of j given x, or as in the paper
-UNIFORM = 0.2  # tuned: the least occupied point has at least this share of what an equal one would have
-MISSED = 0.05  # below this share, it was missed
-DEPTH = 5.0  # points whose log m(h) is lower than the largest by more than this many nats are visited less often
-BLOCK = 4096  # sweeps whose densities at all points of the grid are held at once
+MOVES = ("all", "neighbours")  # on the grid: j from its conditional given x, or to a neighbour as in the paper
+UNIFORM = 0.2  # tuning ends when the least visited point has at least this part of an equal share of the visits
+MISSED = 0.05  # a point with less than this part was missed
+DEPTH = 5.0  # nats: points whose log m(h) is lower than the largest by more than this are visited less often
+BLOCK = 4096  # sweeps whose densities at all grid points are held in memory at once
 
 Functional = Callable[[Parameters, State], float]
 
 
 @dataclass(frozen=True, eq=False)
 class TemperedChain:
-    """What a run leaves behind: a row a sweep."""
+    """The result of a run: one row per sweep."""
 
     grid: Grid
     alpha: Side
     eta: Side
     log_zeta: np.ndarray  # float64[J]
-    index: np.ndarray  # int64[n]: the point of the grid
-    of_alpha: np.ndarray  # float64[n, k]: rows of the two sides
+    index: np.ndarray  # int64[n]: the grid point j
+    of_alpha: np.ndarray  # float64[n, k]: rows of the two sides (`hyper.sides`)
     of_eta: np.ndarray
-    functionals: np.ndarray  # float64[n, number of them]
+    functionals: np.ndarray  # float64[n, number of functionals]
     last: State | None
-    ends: tuple[tuple[float, float], tuple[float, float]]  # between which estimates are made
+    ends: tuple[tuple[float, float], tuple[float, float]]  # estimates are made for alpha and eta between these ends
 
     def __len__(self) -> int:
         return len(self.index)
@@ -65,25 +66,25 @@ class TemperedChain:
 
     @cached_property
     def matters(self) -> np.ndarray:
-        """bool[J]: points whose log M-hat, by this chain, is within `DEPTH` of the largest."""
+        """bool[J]: the points that matter, whose log M-hat from this chain is within `DEPTH` of the largest."""
         return np.asarray(log_marginal(self) > -DEPTH)
 
     @cached_property
     def uniformity(self) -> float:
-        """The smallest share of a point that matters over the mean share of these: 1 if all are alike. A share is the
-        mean of the probability of the point given x, which scatters less than the visits."""
+        """The smallest share of the visits over the mean share, among the points that matter: 1 if all are equal. A
+        share is the mean probability of the point given x, which is less noisy than the number of visits."""
         parts = [logs - self.log_zeta for logs in _log_densities(self)]
         shares = sum(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)).sum(axis=0) for logs in parts)[self.matters]
         return float(shares.min() / shares.mean())
 
     @property
     def moved(self) -> float:
-        """The share of the sweeps before which the point changed."""
+        """The share of the sweeps before which the chain changed its grid point."""
         return float(np.mean(np.diff(self.index) != 0)) if len(self) > 1 else 0.0
 
     @cached_property
     def round_trips(self) -> int:
-        """The fewest over the two sides: from the lowest value that matters to the highest and back."""
+        """How often the chain went from the lowest alpha that matters to the highest and back; or eta, if fewer."""
         visited = np.divmod(self.index, len(self.grid.etas))
         wanted = np.divmod(np.flatnonzero(self.matters), len(self.grid.etas))
         return min(_round_trips(side, ends.min(), ends.max()) for side, ends in zip(visited, wanted, strict=True))
@@ -106,11 +107,11 @@ def temper(
     description: str = "tempering",
     checkpoint: Checkpoint | None = None,
 ) -> TemperedChain:
-    """One chain of `sweeps` sweeps; from a random start, or going on from the last state of another chain.
+    """Run one chain of `sweeps` sweeps, from a random start or from the last state of another chain.
 
-    Estimates are made between the `ends` of alpha and eta, by default those of the grid.
-    With `adapt`, zeta is changed after each sweep (`gain`), but no log zeta is let below the largest by more than that:
-    good for tuning, not for estimates.
+    Estimates can be made between the `ends` of alpha and eta; by default these are the ends of the grid.
+    With `adapt`, zeta is changed after each sweep (see `gain`), but no log zeta may fall below the largest by more than
+    `adapt`. Such a chain is good for tuning and not for estimates.
     """
     _check(topics, sweeps, sampler, moves, functionals)
     module, points, ends = sampler_by_name(sampler), grid.points, ends or grid.ends
@@ -148,7 +149,7 @@ def temper(
 
 
 class Move:
-    """A step on the grid that leaves the law of j given x as it is."""
+    """A step on the grid that leaves the conditional distribution of j given x invariant."""
 
     def __init__(self, grid: Grid, sides: Sides, log_zeta: np.ndarray, moves: str) -> None:
         alphas, etas = sides.alpha.basis(np.array(grid.alphas)), sides.eta.basis(np.array(grid.etas))
@@ -157,7 +158,7 @@ class Move:
         self.neighbours = [grid.neighbours(j) for j in range(len(grid))] if moves == "neighbours" else None
 
     def log_weights(self, of_alpha: np.ndarray, of_eta: np.ndarray) -> np.ndarray:
-        """log p(w, x | h_j) at every point."""
+        """log p(w, x | h_j) at every grid point."""
         return (np.add.outer(of_alpha @ self.alphas, of_eta @ self.etas) + self.constants).ravel()
 
     def __call__(self, j: int, of_alpha: np.ndarray, of_eta: np.ndarray, rng: np.random.Generator) -> int:
@@ -174,12 +175,12 @@ class Move:
 
 
 def log_correction(here: int, there: int) -> float:
-    """log G(j', j) / G(j, j'), of points with so many neighbours."""
+    """log G(j', j) / G(j, j') for points with `here` and `there` neighbours."""
     return float(np.log(here) - np.log(there))
 
 
 def gain(sweep: int, sweeps: int, points: int) -> float:
-    """How much of its share of a visit is added to log zeta: falling slowly in the first half, then as 1/t [Tan 2017,
+    """The step size by which log zeta changes: it falls slowly in the first half of the sweeps, then as 1/t [Tan 2017,
     J. Comput. Graph. Statist. 26, section 3.2]."""
     half = sweeps // 2
     slow = min(sweep, half) ** 0.8
@@ -188,7 +189,7 @@ def gain(sweep: int, sweeps: int, points: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """zeta for the next chain, the last chain of the tuning, and how many there were."""
+    """zeta for the next chain, the last chain of the tuning, and the number of rounds."""
 
     log_zeta: np.ndarray
     chain: TemperedChain
@@ -209,12 +210,12 @@ def tune(
     moves: str = "all",
     checkpoint: Checkpoint | None = None,
 ) -> Tuned:
-    """Chains of `sweeps` sweeps until the grid is visited evenly (`UNIFORM`) or `rounds` are over; each goes on from
-    the last. After a chain zeta is set anew by (2.16).
+    """Tune zeta: run chains of `sweeps` sweeps, each from the end of the one before, until the grid is visited evenly
+    (`UNIFORM`) or `rounds` chains are done. After each chain, zeta is set by (2.16).
 
-    That is the paper's way, which goes astray where a chain has not been: there (2.16) is far too small, and the next
-    chain stays there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and
-    log zeta is not let below its largest by more than `adapt`, so that no time is lost where m(h) is nothing.
+    This is the paper's way. It fails where a chain has not been: there (2.16) is far too small, and the next chain gets
+    stuck there. With `adapt`, a chain that missed a part of the grid is followed by one that adapts zeta; and log zeta
+    may not fall below its largest by more than `adapt`, so that no time is wasted where m(h) is negligible.
     """
     log_zeta, uneven, stages = np.zeros(len(grid)), adapt is not None, Stages(rng, checkpoint)
 
@@ -238,14 +239,14 @@ def tune(
 
 
 def joined(chains: Sequence[TemperedChain]) -> TemperedChain:
-    """Pieces of one chain, in order."""
+    """One chain from its pieces, in order."""
     names = ("index", "of_alpha", "of_eta", "functionals")
     whole: Any = {name: np.concatenate([getattr(chain, name) for chain in chains]) for name in names}
     return replace(chains[-1], **whole)
 
 
 def log_marginal(chain: TemperedChain) -> np.ndarray:
-    """log M-hat(h) at the points of the grid [2.10], less its largest: log m(h) but for a constant."""
+    """log M-hat(h) at the grid points [2.10], minus its largest value: an estimate of log m(h) up to a constant."""
     parts = []
     for logs in _log_densities(chain):
         mixture = logsumexp(logs - chain.log_zeta, axis=1, keepdims=True)
@@ -255,7 +256,7 @@ def log_marginal(chain: TemperedChain) -> np.ndarray:
 
 
 def log_mixture(chain: TemperedChain) -> np.ndarray:
-    """log (1/J) sum_j nu_j(x_i) / zeta_j, a number a sweep: the denominator of (2.10)."""
+    """log (1/J) sum_j nu_j(x_i) / zeta_j, one number per sweep: the denominator of (2.10)."""
     parts = [logsumexp(logs - chain.log_zeta, axis=1) for logs in _log_densities(chain)]
     return np.concatenate(parts) - np.log(len(chain.grid))
 
@@ -272,23 +273,23 @@ def _log_densities(chain: TemperedChain) -> Iterator[np.ndarray]:
 
 
 def _round_trips(values: np.ndarray, low: int, high: int) -> int:
-    """0 where there is no way to go."""
+    """The number of round trips between `low` and `high`; 0 if they are equal."""
     at_ends = (values[(values <= low) | (values >= high)] >= high) if high > low else np.zeros(0, bool)
     return int(np.count_nonzero(np.diff(at_ends))) // 2
 
 
 def _nearest(points: np.ndarray, state: State) -> int:
-    """The point of the grid that is nearest to a state's own h, in logs."""
+    """The grid point that is nearest to a state's own h, in log h."""
     return int(np.argmin(np.square(np.log(points) - np.log([state.alpha[0], state.eta])).sum(axis=1)))
 
 
 def _check(topics: int, sweeps: int, sampler: str, moves: str, functionals: tuple[Functional, ...]) -> None:
     if topics < 2:
-        raise InputError(f"with {topics} topics alpha has no meaning: take at least 2")
+        raise InputError(f"alpha has no meaning with {topics} topics: at least 2 topics are needed")
     if sweeps < 1:
-        raise InputError(f"nothing to do with {sweeps} sweeps")
+        raise InputError(f"a chain needs at least 1 sweep, not {sweeps}")
     if functionals and not sampler_entry(sampler).draws_parameters:
         drawing = ", ".join(name for name, entry in SAMPLERS.items() if entry.draws_parameters)
-        raise InputError(f"functionals of theta and beta need one of {drawing}, not {sampler!r}")
+        raise InputError(f"functionals of theta and beta need a sampler that draws them: {drawing}, not {sampler!r}")
     if moves not in MOVES:
-        raise InputError(f"unknown moves {moves!r} on the grid; known are {', '.join(MOVES)}")
+        raise InputError(f"unknown moves {moves!r} on the grid; choose from {', '.join(MOVES)}")

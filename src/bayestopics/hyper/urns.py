@@ -1,8 +1,8 @@
-"""log p(z | alpha) and log p(w | z, eta) as functions of alpha and of eta: two times the same function.
+"""log p(z | alpha) as a function of alpha, and log p(w | z, eta) as a function of eta: both are the same function.
 
 Every document draws its topics, and every topic its terms, as from a Polya urn with `colours` colours (T topics, or V
-terms) and x balls (alpha, or eta) of each at the start. The log density of all that was drawn, averaged over draws of
-z, knows z only by how often each count occurs.
+terms) and, at the start, x balls of each colour (x is alpha, or eta). The log density of everything that was drawn,
+averaged over draws of z, depends on z only through how often each count occurs.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
 
-ENDS = (1e-4, 1e4)  # of alpha and eta, wherever one is chosen: beyond, densities hardly change
+ENDS = (1e-4, 1e4)  # alpha and eta are always chosen in this range; beyond it, densities hardly change
 GRID = np.geomspace(*ENDS, 97)  # twelve points for each factor of ten
-STILL, MOST_STEPS = 1e-10, 10_000  # Minka's iteration: the last relative step, and when it gives up
+STILL, MOST_STEPS = 1e-10, 10_000  # Minka's iteration ends at so small a relative step, or after this many steps
 
 
 @dataclass(frozen=True, eq=False)
 class Urns:
-    counts: np.ndarray  # of a colour in an urn, those that occur
-    how_often: np.ndarray  # each of them, in a draw on average
-    totals: np.ndarray  # of the balls drawn from an urn, those that occur
-    how_often_total: np.ndarray
+    counts: np.ndarray  # the different counts of a colour in an urn
+    how_often: np.ndarray  # how often each count occurs in one draw of z, on average
+    totals: np.ndarray  # the different numbers of balls drawn from an urn
+    how_often_total: np.ndarray  # how often each total occurs
     colours: int
 
     def log_density(self, x: float) -> float:
@@ -39,7 +39,7 @@ class Urns:
         return float(drawn - (self.how_often_total * (gammaln(self.totals + balls) - gammaln(balls))).sum())
 
     def slopes(self, x: float) -> tuple[float, float]:
-        """The derivative of `log_density` is the first less the second; both are positive."""
+        """Two positive numbers whose difference, the first minus the second, is the derivative of `log_density`."""
         balls = self.colours * x
         up = (self.how_often * (digamma(self.counts + x) - digamma(x))).sum()
         down = (self.how_often_total * (digamma(self.totals + balls) - digamma(balls))).sum()
@@ -50,15 +50,15 @@ class Urns:
         return up - down
 
     def argmax(self) -> float:
-        """Where `log_density` is largest between the ends: the best of a grid, then the zero of the derivative."""
+        """Where `log_density` is largest between the ends: the best grid point, then the zero of the derivative."""
         best = int(np.argmax([self.log_density(x) for x in GRID]))
         return peak(self.derivative, GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)])
 
     def minka(self, x: float) -> float:
-        """Minka's fixed point for the Dirichlet-multinomial (2003) from x, until it stands still, between the ends.
+        """Minka's fixed-point iteration for the Dirichlet-multinomial (2003), from x until it stops, between the ends.
 
-        A step maximises a lower bound of `log_density` that touches it at x, so it never falls, and stands still only
-        where the derivative is zero.
+        Each step maximises a lower bound of `log_density` that touches it at x, so `log_density` never falls, and the
+        iteration stops only where the derivative is zero.
         """
         for _ in range(MOST_STEPS):
             up, down = self.slopes(x)
@@ -70,7 +70,7 @@ class Urns:
 
 
 def peak(derivative: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function with this derivative, that rises and then falls, is largest between two positive ends."""
+    """Where a function that rises and then falls, and has this derivative, is largest between two positive ends."""
     if derivative(low) <= 0:
         return float(low)
     if derivative(high) >= 0:
@@ -79,22 +79,22 @@ def peak(derivative: Callable[[float], float], low: float, high: float) -> float
 
 
 def at_ends(alpha: float, eta: float) -> list[str]:
-    """A warning for each that is as small or as large as is allowed."""
+    """A warning for each of alpha and eta that is at an end of the allowed range."""
     chosen = {"alpha": alpha, "eta": eta}
     return [
-        f"the best {name} is at the end of its range, {x:g}, or beyond"
+        f"The best {name} is at the end of its range, {x:g}; the true best may lie beyond."
         for name, x in chosen.items()
         if not ENDS[0] < x < ENDS[1]
     ]
 
 
 def check_model(corpus: Corpus, topics: int, start: Prior) -> None:
-    """Refuse corpora and models where h has no meaning: m(h) does not depend on it."""
+    """Refuse corpora and models where m(h) does not depend on alpha or on eta."""
     if np.ndim(start.alpha) > 0:
-        raise InputError("alpha must be one number here: the same for all topics")
+        raise InputError("alpha must be one number here, the same for all topics")
     if topics < 2:
-        raise InputError(f"alpha has no meaning with {topics} topics: at least 2 are needed")
+        raise InputError(f"alpha has no meaning with {topics} topics: at least 2 topics are needed")
     if corpus.term_count < 2:
-        raise InputError("eta has no meaning with one term: at least 2 are needed")
+        raise InputError("eta has no meaning with one term: at least 2 terms are needed")
     if corpus.document_lengths.max() < 2:
-        raise InputError("alpha has no meaning where no document has two tokens")
+        raise InputError("alpha has no meaning if every document has only one token")

@@ -6,7 +6,7 @@ gamma and lambda the best phi_i(t) is proportional to exp E[log theta_dt + log b
   sum_i log sum_t exp E[log theta_dt + log beta_tv] - sum_d KL(gamma_d | alpha) - sum_t KL(lambda_t | eta) <= log m(h),
 
 with all constants, for the sequence of tokens. Every update (of gamma, of lambda, of h) is an exact step of coordinate
-ascent, so the bound never falls. It finds a local maximum of the bound, which is not that of m(h).
+ascent, so the bound never falls. The result is a local maximum of the bound, which is not the maximum of m(h).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from bayestopics.hyper.urns import ENDS, at_ends, check_model, peak
 from bayestopics.lda.state import Prior
 
 MOST_UPDATES = 100  # of one document's gamma in a pass [George & Doss, section 5.1]
-STILL = 1e-6  # a document's gamma has settled: the share of its tokens that an update moves
-START_SHAPE = 100.0  # of the gamma variables, with mean 1, that lambda starts from (Hoffman, Blei & Bach 2010)
+STILL = 1e-6  # a document's gamma has settled when an update moves less than this share of its tokens
+START_SHAPE = 100.0  # lambda starts from gamma variables with this shape and mean 1 (Hoffman, Blei & Bach 2010)
 
 
 @dataclass(frozen=True, eq=False)
 class VariationalEM:
     path: np.ndarray  # float64[k + 1, 2]: alpha and eta at the start and after every step
-    bounds: np.ndarray  # float64[k]: of log m(h) at the h before each step, q settled
+    bounds: np.ndarray  # float64[k]: the bound of log m(h) at the h before each step, after q has settled
     converged: bool
-    gamma: np.ndarray  # float64[D, T]: of the documents' topics
-    lambda_: np.ndarray  # float64[V, T]: columns, of the topics' terms
+    gamma: np.ndarray  # float64[D, T]: Dirichlet parameters of each document's topics (rows)
+    lambda_: np.ndarray  # float64[V, T]: Dirichlet parameters of each topic's terms (columns)
     warnings: list[str]
 
     @property
@@ -56,13 +56,13 @@ def variational_em(
     start: Prior = Prior(0.5, 0.5),  # noqa: B008 (frozen)
     checkpoint: Checkpoint | None = None,
 ) -> VariationalEM:
-    """At most `steps` steps: in each, `passes` updates of q, then one of h.
+    """Make at most `steps` steps; each has `passes` updates of q, then one update of h.
 
-    It has converged when a step changes the bound, alpha and eta each by less than a share of `tolerance`.
+    It has converged when the relative change of the bound, of alpha and of eta in a step are all below `tolerance`.
     """
     check_model(corpus, topics, start)
     if min(steps, passes) < 1:
-        raise InputError(f"nothing to do with {steps} steps of {passes} passes")
+        raise InputError(f"at least 1 step and 1 pass are needed, not {steps} steps of {passes} passes")
     checkpoint, field = checkpoint or NoCheckpoint(), MeanField(corpus, topics, start, rng)
     path, bounds = [(field.alpha, field.eta)], []
     if (saved := checkpoint.load()) is not None:
@@ -89,7 +89,8 @@ def _converged(path: list[tuple[float, float]], bounds: list[float], tolerance: 
 
 
 class MeanField:
-    """q and h, and the updates of each. Documents without tokens are left out: theirs is the prior, at no cost."""
+    """q and h, and their updates. Empty documents are left out: their q is the prior, and they add nothing to the
+    bound."""
 
     def __init__(self, corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> None:
         counts = corpus.counts[corpus.document_lengths > 0]
@@ -101,7 +102,7 @@ class MeanField:
         self.lambda_ = rng.gamma(START_SHAPE, 1 / START_SHAPE, (corpus.term_count, topics))
 
     def step(self, passes: int) -> float:
-        """So many updates of q, then one of h; the bound before the last ones."""
+        """`passes` updates of q, then one of h; returns the bound before the last update of the topics and of h."""
         for _ in range(passes):
             self.update_documents()
             words, expected = self.tokens()
@@ -111,14 +112,14 @@ class MeanField:
         return value
 
     def update_documents(self) -> None:
-        """gamma_dt = alpha + sum_i phi_i(t), again and again until it settles (Blei et al., fig. 6)."""
+        """gamma_dt = alpha + sum_i phi_i(t), repeated until it settles (Blei et al., fig. 6)."""
         log_beta = expected_log(self.lambda_, axis=0)
-        # needed up to a factor a term: the largest becomes 1
+        # only ratios within a term matter, so each row is scaled until its largest entry is 1
         beta = np.exp(log_beta - log_beta.max(axis=1, keepdims=True))
         _update_documents(*self.pairs, self.alpha, log_beta, beta, self.gamma)
 
     def tokens(self) -> tuple[float, np.ndarray]:
-        """The first sum of the bound, and how many tokens of a term each topic is expected to have (V x T)."""
+        """The first sum of the bound, and the expected number of tokens of each term in each topic (V x T)."""
         expected = np.zeros_like(self.lambda_)
         logs = (expected_log(self.gamma, axis=1), expected_log(self.lambda_, axis=0))
         return _tokens(*self.pairs, *logs, expected), expected
@@ -128,7 +129,7 @@ class MeanField:
         self.lambda_ = self.eta + expected
 
     def update_prior(self) -> None:
-        """alpha and eta where E[log nu_h] is largest: it is concave in both, and they do not know each other."""
+        """alpha and eta where E[log nu_h] is largest: a concave function of alpha plus a concave function of eta."""
         sums = (expected_log(self.gamma, axis=1).sum(), expected_log(self.lambda_, axis=0).sum())
         self.alpha, self.eta = (
             peak(lambda x, side=side, row=row: side.slope(x, row), *ENDS)  # type: ignore[misc]
@@ -169,7 +170,7 @@ def _update_documents(
     for d in range(documents):
         length = counts[starts[d] : starts[d + 1]].sum()
         for _ in range(MOST_UPDATES):
-            for t in range(topics):  # less psi(sum gamma_d), which phi does not feel
+            for t in range(topics):  # without psi(sum gamma_d), which does not change phi
                 log_theta[t] = kernel_digamma(gamma[d, t])
             theta[:] = np.exp(log_theta - log_theta.max())
             new[:] = alpha
@@ -178,7 +179,7 @@ def _update_documents(
                 for t in range(topics):
                     phi[t] = theta[t] * beta[v, t]
                     mass += phi[t]
-                if mass < 1e-250:  # every product underflows, or nearly: once more from the logs
+                if mass < 1e-250:  # every product underflows, or nearly: compute again from the logs
                     _responsibilities(log_theta, log_beta[v], phi)
                     mass = 1.0
                 for t in range(topics):
@@ -210,7 +211,7 @@ def _tokens(
 
 @kernel
 def _responsibilities(log_theta: np.ndarray, log_beta: np.ndarray, phi: np.ndarray) -> float:
-    """phi(t) proportional to exp(log_theta_t + log_beta_t); returns the log of what it is divided by."""
+    """phi(t) proportional to exp(log_theta_t + log_beta_t); returns the log of the normalising constant."""
     largest, mass = -np.inf, 0.0
     for t in range(len(phi)):
         phi[t] = log_theta[t] + log_beta[t]

@@ -1,9 +1,9 @@
 """LDA with a fixed number of topics: densities, and the samplers by name.
 
-A sampler is one module with `init(corpus, topics, prior, rng) -> State`, `sweep(state, rng) -> Info` and, where its
-transition density has a closed form, `transition_density(state, target) -> float`; `compile_rest()` if a sweep of a
-tiny corpus does not reach all of its kernels. To add one: write the file, and add its line here; the commands, the
-tests and the benchmarks ask this registry.
+A sampler is one module with `init(corpus, topics, prior, rng) -> State` and `sweep(state, rng) -> Info`. If its
+transition density has a closed form, it also has `transition_density(state, target) -> float`; if a sweep over a tiny
+corpus does not reach all of its kernels, it has `compile_rest()`. To add a sampler, write its file and add its line
+here; the commands, the tests and the benchmarks use this registry.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Sampler:
     """Where a sampler is, and what it can do."""
 
     name: str
-    module: str  # by name, not imported: the code hash of a run then holds its own sampler, and not all the others
-    transition_density: bool = True  # g(z, z') in closed form, which each sweep tells
-    draws_parameters: bool = False  # theta and beta, which belong to z after each sweep
+    module: str  # named but not imported, so that the code hash of a run covers only its own sampler
+    transition_density: bool = True  # g(z, z') has a closed form, and each sweep reports it
+    draws_parameters: bool = False  # each sweep draws theta and beta that belong to its z
     orders: bool = False  # tokens can be visited by document or by term
     parallel: bool = False  # a sweep uses several threads
     side_by_side: bool = False  # `lda.lanes` runs eight of its chains at once
@@ -48,7 +48,7 @@ SAMPLERS: dict[str, Sampler] = {
 
 def sampler_entry(name: str) -> Sampler:
     if name not in SAMPLERS:
-        raise InputError(f"unknown sampler {name!r}; known are {', '.join(SAMPLERS)}")
+        raise InputError(f"unknown sampler {name!r}; choose from {', '.join(SAMPLERS)}")
     return SAMPLERS[name]
 
 

@@ -1,6 +1,6 @@
 """Augmented collapsed Gibbs [George & Doss, section 2.4]: a single-site sweep over z, then (theta, beta) given z.
 
-The chain of z is that of `single-site`, and so is its transition density.
+The chain of z and its transition density are the same as for `single-site`.
 """
 
 from __future__ import annotations

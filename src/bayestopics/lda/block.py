@@ -1,7 +1,7 @@
 """What the two blocked samplers share: blocks, their weights (8), and putting drawn counts back on tokens.
 
-A block is all tokens of one (document, term) pair; longer ones than MAX_BLOCK are cut into several, each an exact
-conditional draw given the rest. The words that occur once in their document are visited before its blocks.
+A block consists of all tokens of one (document, term) pair. Blocks longer than MAX_BLOCK are cut into several, each
+drawn exactly from its conditional given the rest. Words that occur once in a document are visited before its blocks.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from bayestopics.lda.state import State, unsigned
 from bayestopics.lda.uniforms import uniform
 
 MAX_BLOCK = 512
-LARGEST_BOUND = 1e260  # of the sums of products: what underflows beside it does not matter
+LARGEST_BOUND = 1e260  # of the sums of products: numbers that underflow beside it do not matter
 
 
 def scan_blocks(kernel: Callable[..., float], state: State, target: np.ndarray | None, words: np.ndarray) -> float:
-    """Run a sweep over the blocks, forced to `target` if there is one.
+    """Run a sweep over the blocks, forced to `target` if it is given.
 
-    The kernel gets documents, terms, document_topic, term_topic, topic_total, alpha, eta (one a topic), total_eta,
-    assignments, target, words; the tokens in the order of `State.by_block`, and where each document's blocks begin.
+    The kernel gets documents, terms, document_topic, term_topic, topic_total, alpha, eta (one number per topic),
+    total_eta, assignments, target, words, with tokens in the order of `State.by_block`, and the starts of each
+    document's blocks.
     """
     tokens, documents, terms, starts = state.by_block
     counts = (state.document_topic, state.term_topic, state.topic_total, state.alpha, np.full(state.topics, state.eta))
@@ -69,12 +70,12 @@ def weights(
     rows: np.ndarray,
     table: np.ndarray,
 ) -> float:
-    """table[t, n] = q_t(n) r^n for n = 0..size, with q of (8); returns log r. `rows` is room for two numbers a topic.
+    """table[t, n] = q_t(n) r^n for n = 0..size, with q of (8); returns log r. `rows` holds two numbers per topic.
 
     The scale r > 0 changes no probability, because a block's counts add up to `size`; it keeps all sums of products
-    within the range of doubles. With r = size / (e sum_t q_t(1)) they are near 1 if the counts were Poisson, and no
-    smaller as they are, because q_t(n) >= q_t(1)^n / n!. They may be far larger, if alpha or eta is small: the tokens
-    of a block draw each other. Then r is searched. No sum exceeds prod_t sum_n table[t, n].
+    within the range of doubles. With r = size / (e sum_t q_t(1)) they would be near 1 if the counts were Poisson; they
+    are never smaller, because q_t(n) >= q_t(1)^n / n!. They may be far larger if alpha or eta is small, because then
+    the tokens of a block attract each other; in this case r is searched. No sum exceeds prod_t sum_n table[t, n].
     """
     topics = len(alpha)
     first = 0.0
@@ -89,7 +90,7 @@ def weights(
         table[t, 1] = rows[0, t]
     for n in range(2, size + 1):
         more, part = n - 1.0, scale / n
-        for t in range(topics):  # apart from the next loop, because this one is done by several topics at once
+        for t in range(topics):  # separate from the next loop, because the CPU does several topics of this one at once
             ratio = (by_document[t] + alpha[t] + more) * (by_term[t] + eta + more) / (topic_total[t] + total_eta + more)
             rows[0, t] *= ratio * part
             rows[1, t] += rows[0, t]
@@ -126,8 +127,8 @@ def _log_weights(
 
 @kernel
 def _rescale(size: int, topics: int, log_scale: float, table: np.ndarray) -> float:
-    """From log q_t(n) to q_t(n) r^n, r such that prod_t sum_n q_t(n) r^n, which bounds every sum of products, is large
-    but finite: between e^100 and e^400; returns log r. `log_scale` is a first guess."""
+    """Turn log q_t(n) into q_t(n) r^n; returns log r. r is chosen so that prod_t sum_n q_t(n) r^n, which bounds every
+    sum of products, is large but finite: between e^100 and e^400. `log_scale` is a first guess."""
     step, direction = 1.0, 0
     while True:
         bound = 0.0
@@ -142,7 +143,7 @@ def _rescale(size: int, topics: int, log_scale: float, table: np.ndarray) -> flo
         wanted = 1 if bound < 100.0 else -1 if bound > 400.0 else 0
         if wanted == 0:
             break
-        if direction == -wanted:  # stepped over it
+        if direction == -wanted:  # the last step was too large
             step *= 0.5
         direction = wanted
         log_scale += wanted * step
@@ -189,7 +190,8 @@ def settle(
     target: np.ndarray | None,
     words: np.ndarray,
 ) -> None:
-    """Give the block's tokens these counts of topics, in uniformly random order, or `target`; zero the counts."""
+    """Assign topics with these counts to the block's tokens in uniformly random order, or `target`; then zero the
+    counts."""
     i = start
     for t in range(len(counts)):
         for _ in range(counts[t]):
@@ -218,7 +220,8 @@ def log_block(
     eta: float,
     total_eta: float,
 ) -> float:
-    """log density of one arrangement of tokens with these counts: (8), less log of size! / prod counts!."""
+    """log density of one arrangement of the tokens with these counts: log of (8), minus log of
+    size! / prod counts!."""
     result = 0.0
     for t in range(len(counts)):
         count = counts[t]

@@ -1,7 +1,7 @@
 """Blocked collapsed Gibbs by backward simulation [Zhang & Sisson, 3.2.1].
 
 All tokens of a (document, term) pair are drawn at once from the joint conditional of their counts (8). The constants
-h_{1:k}(c) of (9) are summed forward over the topics; counts are then drawn backward, from the last topic (10).
+h_{1:k}(c) of (9) are summed forward over the topics; then the counts are drawn backward from the last topic (10).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def sweep(state: State, rng: np.random.Generator) -> Info:
 
 
 def transition_density(state: State, target: np.ndarray) -> float:
-    """log g(z, target), on tokens. The state stays as it is."""
+    """log g(z, target), as a density on tokens. The state is unchanged."""
     return scan_blocks(_sweep, state.copy(), state.target(target), NO_WORDS)
 
 
@@ -54,7 +54,7 @@ def _forward(size: int, topics: int, table: np.ndarray, constants: np.ndarray) -
 def _backward(
     size: int, topics: int, table: np.ndarray, constants: np.ndarray, counts: np.ndarray, words: np.ndarray
 ) -> None:
-    """Draw counts[k] for k = topics-1, ..., 1 (10); what is left is the first topic's."""
+    """Draw counts[k] for k = topics-1, ..., 1 (10); the first topic gets the rest."""
     left = size
     k = topics - 1
     while k > 0 and left > 0:

@@ -4,8 +4,8 @@ All tokens of a (document, term) pair are drawn at once from the joint condition
 the leaves of a binary tree; the constants h of (9) are summed up the tree, and a node's count is split between its
 children on the way down (11). A block that occurs once is a single-site draw.
 
-Level 0 of the tree has the topics; node j of the next level joins the nodes j and j + half of the level below (which
-topics share a node does not change the law).
+Level 0 of the tree has the topics; node j of the next level joins the nodes j and j + half of the level below. Which
+topics share a node does not change the distribution.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def sweep(state: State, rng: np.random.Generator) -> Info:
 
 
 def transition_density(state: State, target: np.ndarray) -> float:
-    """log g(z, target), on tokens. The state stays as it is."""
+    """log g(z, target), as a density on tokens. The state is unchanged."""
     return scan_blocks(_sweep, state.copy(), state.target(target), NO_WORDS)
 
 
@@ -60,7 +60,7 @@ def _up(size: int, offsets: np.ndarray, table: np.ndarray) -> float:
         width, half = high - low, offsets[level + 2] - high
         for j in range(half):
             left, right, node = low + j, low + half + j, high + j
-            if j + half >= width:  # a node without a partner goes up alone
+            if j + half >= width:  # a node without a partner moves up alone
                 for c in range(size + 1):
                     table[node, c] = table[left, c]
                 continue
@@ -76,7 +76,7 @@ def _up(size: int, offsets: np.ndarray, table: np.ndarray) -> float:
 def _down(
     size: int, offsets: np.ndarray, table: np.ndarray, counts: np.ndarray, sizes: np.ndarray, words: np.ndarray
 ) -> None:
-    """Split the root's count down to the leaves (11). `sizes` has a number a node, all zero before and after."""
+    """Split the root's count down to the leaves (11). `sizes` has one number per node, all zero before and after."""
     sizes[offsets[-2]] = size
     for level in range(len(offsets) - 3, -1, -1):
         low, high = offsets[level], offsets[level + 1]

@@ -1,8 +1,8 @@
-"""Single tokens, one after the other, from the dense conditional [Zhang & Sisson 5]: for all collapsed samplers.
+"""Draws tokens one after the other from the dense conditional [Zhang & Sisson 5]; all collapsed samplers use it.
 
-With `factor[t]` = (major_t + prior_t) / (m_t + V eta), kept for the document (or term) that is being visited, the
-weight of topic t is (minor_t + prior_t) * factor[t]. Counts include the token; its own topic's weight is put right
-afterwards, and rows are written only when the token moves.
+The weight of topic t is (minor_t + prior_t) * factor[t], where `factor[t]` = (major_t + prior_t) / (m_t + V eta) is
+kept for the document (or term) that is being visited. Counts include the token; the weight of its own topic is
+corrected afterwards, and rows are written only when the token moves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.lda.uniforms import uniform
 
-# A difference of two sums that leaves less than this of them has lost three of its sixteen digits: it is summed anew.
+# If the difference of two sums is less than this share of them, it has lost three of its sixteen digits, and the terms
+# are summed again.
 CANCELLED = 1e-3
 
 
@@ -52,9 +53,9 @@ def visit_tokens(
     words: np.ndarray,
 ) -> float:
     """Draw the topics of tokens start..end-1 in turn, or force them to their targets; returns the log of the
-    probability of all that was chosen.
+    probability of these choices.
 
-    All in one function: numba's calls and slices cost more than a draw.
+    It is all one function, because numba's calls and slices take longer than a draw.
     """
     topics = len(topic_total)
     factor = np.empty(topics)
@@ -74,7 +75,7 @@ def visit_tokens(
         others = with_token - (minor_topic[b, old] + minor_prior[old]) * factor[old]
         if others < CANCELLED * with_token:
             others = _mass_of_others(b, minor_topic, minor_prior, factor, old)
-        mass = others + chosen  # of (5), the token taken out
+        mass = others + chosen  # of (5), without the token
         new = int(old)
         if target is not None:
             new = int(target[i])

@@ -1,4 +1,4 @@
-"""Densities of LDA with theta and beta integrated out, and every constant that depends on T, alpha or eta."""
+"""Densities of LDA with theta and beta integrated out, including all constants that depend on T, alpha or eta."""
 
 from __future__ import annotations
 

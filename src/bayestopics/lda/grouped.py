@@ -1,7 +1,7 @@
 """The grouped (two-block) sampler: (theta, beta) given z, then all of z given (theta, beta) [Zhang & Sisson 3].
 
-Documents are independent given (theta, beta), so they are drawn in parallel; each has a random generator of its own,
-and the result does not depend on the number of threads. The sampler has no closed-form transition density on z alone.
+Given (theta, beta), the documents are independent, so they are drawn in parallel. Each has its own random generator, so
+the result does not depend on the number of threads. The sampler has no closed-form transition density on z alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def sweep(state: State, rng: np.random.Generator) -> Info:
     """Draw the parameters, then every assignment, in place."""
     parameters = draw_parameters(state, rng)
     log_theta, log_beta = parameters.log_theta, parameters.log_beta
-    # a document's topics and a term's topics are needed up to a factor only: the largest becomes 1
+    # only ratios within a row matter, so each row is scaled until its largest entry is 1
     theta_top, beta_top = log_theta.max(axis=1), log_beta.max(axis=1)
     theta, beta = np.exp(log_theta - theta_top[:, None]), np.exp(log_beta - beta_top[:, None])
     log_factors = _log_factors(state.document_topic, theta_top) + _log_factors(state.term_topic, beta_top)
@@ -44,10 +44,10 @@ def _log_factors(counts: np.ndarray, tops: np.ndarray) -> float:
 
 
 def compile_rest() -> None:
-    """Compile the kernel that runs in parallel: small corpora do not call it."""
+    """Compile the parallel kernel, which small corpora do not use."""
     one, none = np.ones((1, 1)), np.zeros((1, 1))
     token = np.zeros(1, np.int32)
-    token.setflags(write=False)  # as the terms of a corpus are
+    token.setflags(write=False)  # like the terms of a corpus
     _draw_in_parallel(np.array([0, 1]), token, one, one, none, none, np.uint64(1), token.copy(), np.empty(1))
 
 
@@ -106,11 +106,11 @@ def _draw_document(
         for t in range(topics):
             mass += theta[d, t] * beta[v, t]
             cumulative[t] = mass
-        if mass < 1e-250:  # every product underflows, or nearly: once more from the logs
+        if mass < 1e-250:  # every product underflows, or nearly: compute again from the logs
             largest, mass = _from_logs(log_theta[d], log_beta[v], cumulative)
             log_mass += largest - log_theta[d].max() - log_beta[v].max()
         product *= mass
-        if not 1e-50 < product < 1e50:  # a log for many tokens
+        if not 1e-50 < product < 1e50:  # take one log for many tokens
             log_mass += np.log(product)
             product = 1.0
         threshold = uniform(words) * mass

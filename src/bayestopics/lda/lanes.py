@@ -1,15 +1,16 @@
-"""Eight chains of single-site Gibbs side by side, where many short chains on one corpus are wanted.
+"""Eight chains of single-site Gibbs side by side, for methods that need many short chains on one corpus.
 
-All chains visit the same token at the same time, so what they have of a topic, a number each, is one vector for the
-CPU: a sweep of the eight takes as long as two or three of `single_site`. Its law is that of `single_site`, by document;
-a chain's bits depend on its own start and random numbers, and not on its neighbours. The chains may differ in their
-numbers of topics: there is room for the largest, and a topic that a chain does not have has alpha = 0.
+All chains visit the same token at the same time. So the eight counts of a topic, one per chain, form one vector for the
+CPU, and a sweep of all eight takes as long as two or three sweeps of `single_site`. The transition law is that of
+`single_site` by document. The bits of a chain depend only on its own start and random numbers, not on the other chains.
+The chains may have different numbers of topics: there is room for the largest, and a topic that a chain does not have
+gets alpha = 0.
 
-The next token of a document is taken out of the counts before the topics of this one are drawn, for its place is known
-and the CPU has nothing else to do while the sums grow. Counts are whole numbers, so the order changes nothing.
+The next token of a document is taken out of the counts before the topics of the current token are drawn, because the
+CPU is otherwise idle while the sums are computed. Counts are whole numbers, so the order changes nothing.
 
-numba does not make vector instructions of loops over eight chains. The phases of a token's visit are therefore written
-in LLVM's terms, in the second half of this file; what each computes stands in its first line.
+numba does not turn loops over eight chains into vector instructions. Therefore the phases of a token's visit are
+written directly in LLVM, in the second half of this file; the first line of each phase says what it computes.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ SMALLEST = 1e-100  # a product of probabilities is turned into a log before it u
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """What the next sweep needs. Sweeps change the assignments and the counts in place."""
+    """Everything that the next sweep needs. Sweeps change the assignments and the counts in place."""
 
     documents: np.ndarray  # uint32[N]
     terms: np.ndarray  # uint32[N]
-    alpha: np.ndarray  # float64[kinds, T * CHAINS], as all of topics: the chains' numbers of a topic stand together
-    alpha_of: np.ndarray  # uint32[D], which row of alpha a document has
+    alpha: np.ndarray  # float64[kinds, T * CHAINS]; here and below, the numbers of all chains for a topic are adjacent
+    alpha_of: np.ndarray  # uint32[D]: the row of alpha that belongs to each document
     eta: float
     assignments: np.ndarray  # int32[N, CHAINS]
     document_topic: np.ndarray  # int32[D, T * CHAINS]
@@ -50,7 +51,7 @@ class Lanes:
 
 
 def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Sequence[np.ndarray]) -> Lanes:
-    """At most CHAINS chains from these assignments; where there are fewer, the first stands in for the missing ones."""
+    """At most CHAINS chains from these assignments; if there are fewer, copies of the first fill the free places."""
     missing = CHAINS - len(topics)
     topics, assignments = [*topics, *[topics[0]] * missing], [*assignments, *[assignments[0]] * missing]
     most, documents, terms = max(topics), corpus.document_count, corpus.term_count
@@ -78,7 +79,7 @@ def init(corpus: Corpus, topics: Sequence[int], prior: Prior, assignments: Seque
 
 
 def _aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
-    """An empty array that starts where a line of the cache does, so that no row of eight lies across two."""
+    """An empty array that starts at a cache line, so that no row of eight numbers crosses two lines."""
     size = math.prod(shape) * np.dtype(kind).itemsize
     data = np.empty(size + LINE, np.uint8)
     start = -data.ctypes.data % LINE
@@ -88,7 +89,7 @@ def _aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
 def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
     """Update every assignment of every chain once, in place; returns log g of each chain.
 
-    `words`, uint64[4, CHAINS], are the chains' random generators, as in `lda.uniforms`; they stay as they are.
+    `words`, uint64[4, CHAINS], are the chains' random generators, as in `lda.uniforms`; they are not changed.
     """
     total_eta = len(lanes.term_topic) * lanes.eta
     counts = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
@@ -118,8 +119,8 @@ def _sweep(
     here = room[0]  # counts of the document
     factor = room[1]  # (n_dt + alpha) / (m_t + V eta), of the dense conditional
     running = room[2]  # sums over the topics so far of (m_tv + eta) * factor
-    out = np.empty(CHAINS, np.int32)  # topics of the next token, which is out of the counts; -1 where there is none
-    whole = np.empty(CHAINS)  # factor at these topics before it was taken out
+    out = np.empty(CHAINS, np.int32)  # topics of the next token, already out of the counts; -1 if there is none
+    whole = np.empty(CHAINS)  # factor at these topics before the next token was taken out
     product, log_g = np.ones(CHAINS), np.zeros(CHAINS)
     start = 0
     while start < len(terms):
@@ -154,14 +155,14 @@ def _sweep(
     return log_g + np.log(product)
 
 
-# -- phases of a sweep: a number of each chain makes a vector ------------------------------------------------------
+# -- phases of a sweep: a vector has one number per chain ----------------------------------------------------------
 
 Llvm = Any  # llvmlite's builder and values have no types
-phase: Any = intrinsic  # whose type counts the typing context among the arguments of a call
+phase: Any = intrinsic  # its type would count the typing context as an argument of each call
 INT32, INT64 = ir.IntType(32), ir.IntType(64)
 DOUBLES, INT32S, INT64S = (ir.VectorType(kind, CHAINS) for kind in (ir.DoubleType(), INT32, INT64))
 NOUGHT = ir.Constant(INT64, 0)
-BYTES = {DOUBLES: 8, INT32S: 4, INT64S: 8}  # by which arrays are aligned
+BYTES = {DOUBLES: 8, INT32S: 4, INT64S: 8}  # alignment of arrays
 
 
 def _same(kind: ir.Type, value: float) -> ir.Constant:
@@ -176,7 +177,7 @@ def _spread(builder: Llvm, value: Llvm, kind: ir.Type = DOUBLES) -> Llvm:
 
 
 class _Memory:
-    """An array that a phase got: rows of eight numbers, one of each chain."""
+    """An array argument of a phase: rows of eight numbers, one per chain."""
 
     def __init__(self, builder: Llvm, data: Llvm, kind: ir.Type) -> None:
         self._builder, self._data, self._kind = builder, data, kind
@@ -194,7 +195,7 @@ class _Memory:
         self._builder.store(value, self._row(index)).align = BYTES[self._kind]
 
     def gather(self, topics: list[Llvm], first: Llvm = NOUGHT) -> Llvm:
-        """Of each chain the number at its own topic, rows counted from the first."""
+        """For each chain, the number at its own topic; rows are counted from `first`."""
         result = ir.Constant(self._kind, ir.Undefined)
         for chain, topic in enumerate(topics):
             row = self._builder.mul(self._builder.add(first, topic), ir.Constant(INT64, CHAINS))
@@ -208,7 +209,7 @@ class _Memory:
         return [self.load(self._builder.add(first, topic)) for topic in topics]
 
     def replace(self, rows: list[Llvm], topics: list[Llvm], first: Llvm = NOUGHT) -> None:
-        """Whole rows: the next load of one need not wait for parts."""
+        """Store whole rows, so that the next load of a row does not wait for parts of it."""
         for row, topic in zip(rows, topics, strict=True):
             self.store(row, self._builder.add(first, topic))
 
@@ -232,7 +233,7 @@ def _opened(context: Any, builder: Llvm, signature: Any, arguments: Any) -> list
 
 
 def _own(builder: Llvm, rows: list[Llvm]) -> Llvm:
-    """Of each chain its own number in its own row."""
+    """For each chain, its own number in its own row."""
     result = rows[0]
     for chain, row in enumerate(rows):
         of_both = [other + CHAINS * (other == chain) for other in range(CHAINS)]  # the result so far, then the row
@@ -243,8 +244,8 @@ def _own(builder: Llvm, rows: list[Llvm]) -> Llvm:
 def _shift(builder: Llvm, by: int, token: list[Any], state: list[Any]) -> tuple[Llvm, Llvm]:
     """Counts of the token's topics += by; factor = (here + alpha) / (topic_total + total_eta) there.
 
-    Returns what term_topic and factor were. All rows are loaded before one is stored, and chains that share a topic
-    store the same row: so no load has to wait for a store of the same shift.
+    Returns the old values of term_topic and factor. All rows are loaded before any is stored, and chains that share a
+    topic store the same row, so no load has to wait for a store of the same shift.
     """
     held, i = token
     by_term, first, by_document, totals, prior, eta, factors = state
@@ -317,8 +318,8 @@ def _put(
 ) -> Any:
     """The token joins the counts; product *= the probability of its topic; returns whether one is about to underflow
 
-    The probability is from when the next token was not out: where that had the same topic, factor was whole, and
-    the count was one more if its term is the same `again`.
+    The probability is the one before the next token was taken out: if the next token had the same topic, factor was
+    `whole`, and the count was larger by one if the term is the same `again`.
     """
 
     def generate(context: Any, builder: Llvm, signature: Any, arguments: Any) -> Llvm:

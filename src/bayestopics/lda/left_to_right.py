@@ -1,12 +1,14 @@
-"""Left-to-right (Wallach, Murray, Salakhutdinov & Mimno 2009): the probability of a document, theta summed out.
+"""Left-to-right (Wallach, Murray, Salakhutdinov & Mimno 2009): the probability of a document, theta integrated out.
 
-A particle goes through the document. Before word n it updates the topics of the words before it by one Gibbs sweep;
-p_n = sum_t p(w_n | t) p(t | topics before) is its probability of word n, whose topic is then drawn. A sweep leaves the
-law of the topics so far invariant, so the product of p_n along one particle is unbiased, and so is the mean of the
-products over particles. The published product over n of the mean of p_n over particles is not.
+A particle goes through the document word by word. Before word n it updates the topics of the earlier words by one Gibbs
+sweep. Then p_n = sum_t p(w_n | t) p(t | earlier topics) is its probability of word n, and a topic is drawn for word n.
+A sweep leaves the distribution of the topics so far invariant, so the product of p_n along one particle is unbiased,
+and so is the mean of these products over particles. The published form, the product over n of the mean of p_n over
+particles, is not unbiased.
 
-Beta is given, or it is integrated out given the topics of the other documents: the same law, and far less scatter.
-The cost is n_d^2 / 2 draws a particle: with beta given, each as long as the topics that the document has are many.
+Beta is given, or it is integrated out given the topics of the other documents, which has the same mean and far less
+noise. The cost is n_d^2 / 2 draws per particle; with beta given, the time of a draw is proportional to the number of
+topics in the document.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from bayestopics.lda.uniforms import uniform
 
 
 class Others(NamedTuple):
-    """What is to be known of the topics of the other documents, where there is no whole state."""
+    """What is needed about the topics of the other documents, if there is no complete state."""
 
     term_topic: np.ndarray  # [V, T], whole numbers
     topic_total: np.ndarray  # [T], whole numbers
@@ -43,11 +45,11 @@ def given_beta(
 ) -> np.ndarray:
     """log p_n of every particle (rows) and word of the document; their products estimate p(w_d | beta, alpha).
 
-    `log_beta` is V x T, and may be as low as it likes; `words` seed the generator (see `lda.uniforms`).
+    `log_beta` is V x T, and may be arbitrarily low; `words` seed the generator (see `lda.uniforms`).
     """
     alpha = np.array(np.broadcast_to(np.asarray(alpha, dtype=np.float64), log_beta.shape[1:]))
     log_weights = log_beta[_checked(terms, len(log_beta), particles)]
-    # a row is scaled by its largest entry, which makes that 1: what underflows beside it has no weight anyway
+    # each row is scaled so that its largest entry is 1: entries that then underflow have no weight anyway
     scale = log_weights.max(axis=1, keepdims=True)
     if not np.all(np.isfinite(scale)):
         raise InputError("log beta is not finite for a word of the document")
@@ -55,9 +57,9 @@ def given_beta(
 
 
 def given_topics_of_others(terms: np.ndarray, others: State | Others, particles: int, words: np.ndarray) -> np.ndarray:
-    """The same with beta integrated out given z and w of the others: products estimate p(w_d | z_-d, w_-d).
+    """The same with beta integrated out given z and w of the other documents: products estimate p(w_d | z_-d, w_-d).
 
-    In `others` the document has no words; it stays as it is.
+    `others` does not contain the document's words, and is not changed.
     """
     kinds, rows = np.unique(_checked(terms, len(others.term_topic), particles), return_inverse=True)
     counts = (others.term_topic[kinds], others.topic_total.astype(np.int64), others.alpha, others.eta)
@@ -65,7 +67,7 @@ def given_topics_of_others(terms: np.ndarray, others: State | Others, particles:
 
 
 def _checked(terms: np.ndarray, term_count: int, particles: int) -> np.ndarray:
-    """Kernels do not look."""
+    """Check the terms and the number of particles, because kernels do not."""
     terms = np.asarray(terms, dtype=np.int64)
     if terms.ndim != 1 or np.any((terms < 0) | (terms >= term_count)):
         raise InputError(f"a document is a list of terms in 0..{term_count - 1}")
@@ -78,8 +80,8 @@ def _checked(terms: np.ndarray, term_count: int, particles: int) -> np.ndarray:
 def _given_beta(beta: np.ndarray, alpha: np.ndarray, particles: int, words: np.ndarray) -> np.ndarray:
     """beta[n, t]: the probability of word n in topic t.
 
-    The weight of a topic is n_dt beta_nt + alpha_t beta_nt. Few topics have words of the document: the first parts are
-    added up anew for each draw, the sums of the second are kept.
+    The weight of a topic is n_dt beta_nt + alpha_t beta_nt. Few topics have words of the document, so the first parts
+    are summed for each draw; the sums of the second parts are computed once.
     """
     length, topics = beta.shape
     total_alpha = alpha.sum()
@@ -118,7 +120,7 @@ def _given_beta(beta: np.ndarray, alpha: np.ndarray, particles: int, words: np.n
                     while cumulative[j] <= threshold:
                         j += 1
                     t = present[j]
-                else:  # by rounding it may be as large as all: then it is the last topic that has a weight
+                else:  # rounding may make it as large as the total: then the last topic that has a weight is taken
                     t = np.searchsorted(prior[i], threshold - mass, side="right")
                     t = min(t, np.searchsorted(prior[i], prior[i, -1], side="left"))
                 z[i] = t

@@ -1,6 +1,6 @@
 """Draws of theta and beta given z: independent Dirichlets, in log space.
 
-A gamma variable with a shape below one underflows, so its log is drawn: log G(a) = log G(a + 1) + log(U) / a.
+A gamma variable with a shape below one can underflow, so its log is drawn: log G(a) = log G(a + 1) + log(U) / a.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:
 
 
 def log_gamma_draws(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Logs of gamma variables with these shapes, finite however small the shape is."""
+    """Logs of gamma variables with these shapes; they are finite for every positive shape."""
     small = shape < 1.0
     draws = np.log(rng.standard_gamma(shape + small))
     # 1 - U lies in (0, 1], so its log is finite

@@ -1,7 +1,7 @@
 """Single-site collapsed Gibbs (Griffiths & Steyvers 2004), with the dense conditional [Zhang & Sisson 5].
 
-A sweep leaves p(z | w) invariant, and its transition density g(z, z') is the product of the chosen normalised
-conditionals. Tokens are visited by document or by term: g depends on it.
+A sweep leaves p(z | w) invariant. Its transition density g(z, z') is the product of the normalised conditionals of the
+chosen topics. Tokens are visited by document or by term, and g depends on this order.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def sweep(state: State, rng: np.random.Generator, order: str = "document") -> In
 
 
 def transition_density(state: State, target: np.ndarray, order: str = "document") -> float:
-    """log g(z, target): the log density of reaching `target` from this state in one sweep. The state stays as it is."""
+    """log g(z, target): the log density of reaching `target` from this state in one sweep. The state is unchanged."""
     return scan(_sweep, state.copy(), order, state.target(target), NO_WORDS)
 
 
 def _sweep(*arrays: Any) -> float:
-    """All tokens of a scan, drawn, or forced to its target; returns log g."""
+    """Draw all tokens of a scan, or force them to the target; returns log g."""
     return visit_tokens(0, len(arrays[0]), *arrays)

@@ -1,9 +1,10 @@
-"""Sparse single-site collapsed Gibbs: the law of `single-site`, at a cost that hardly depends on the number of topics.
+"""Sparse single-site collapsed Gibbs: the same transition law as `single-site`, at a cost that hardly depends on T.
 
-The weight of topic t (see `dense`) falls into two buckets, minor_t * factor[t] + prior_t * factor[t]. Few topics are
-present in a row of minor counts, so the first is a short list a row; the second is the same for all tokens of a
-document, and is kept in a tree of sums (the F+ tree of Yu et al. 2015), in which one topic is drawn or changed in
-log2 T steps. By document the rows are those of the terms, which are shorter than the documents' on our corpora.
+The weight of topic t (see `dense`) is the sum of two parts, minor_t * factor[t] + prior_t * factor[t]. Few topics occur
+in a row of minor counts, so the first part is a short list per row. The second part is the same for all tokens of a
+document; it is kept in a tree of sums (the F+ tree of Yu et al. 2015), in which one topic is drawn or changed in
+log2 T steps. When tokens are visited by document, the rows are those of the terms, which are shorter than those of the
+documents on our corpora.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def sweep(state: State, rng: np.random.Generator, order: str = "document") -> In
 
 
 def transition_density(state: State, target: np.ndarray, order: str = "document") -> float:
-    """log g(z, target): that of `single-site` in the same order. The state stays as it is."""
+    """log g(z, target), the same as for `single-site` in the same order. The state is unchanged."""
     return scan(_sweep, state.copy(), order, state.target(target), NO_WORDS)
 
 
@@ -36,9 +37,9 @@ def transition_density(state: State, target: np.ndarray, order: str = "document"
 
 @kernel
 def _to_lists(minor: np.ndarray, minor_topic: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(offsets, lengths, entries): row b is the (topic, count) pairs entries[offsets[b]], ..., `lengths[b]` of them.
+    """(offsets, lengths, entries): row b consists of `lengths[b]` (topic, count) pairs, from entries[offsets[b]] on.
 
-    A row has room for one topic a token, and one more: a token enters its new topic before it leaves the old one.
+    A row has room for one topic per token, and one more because a token enters its new topic before it leaves the old.
     """
     rows, topics = minor_topic.shape
     room = np.ones(rows, np.int64)
@@ -78,7 +79,7 @@ def _build(tree: np.ndarray) -> None:
 
 @kernel
 def _set_two(tree: np.ndarray, first: int, first_value: float, second: int, second_value: float) -> None:
-    """Two different leaves, both paths at once until they meet."""
+    """Change two different leaves, following both paths to the root at once until they meet."""
     half = len(tree) // 2
     p, q = half + first, half + second
     tree[p], tree[q] = first_value, second_value
@@ -94,7 +95,7 @@ def _set_two(tree: np.ndarray, first: int, first_value: float, second: int, seco
 
 @kernel
 def _sum_of_others(tree: np.ndarray, old: int) -> float:
-    """All leaves but one: the siblings on its way to the root."""
+    """The sum of all leaves but one: the sum of the siblings on its way to the root."""
     node, total = len(tree) // 2 + int(old), 0.0
     while node > 1:
         total += tree[node ^ 1]
@@ -104,7 +105,7 @@ def _sum_of_others(tree: np.ndarray, old: int) -> float:
 
 @kernel
 def _draw_other(tree: np.ndarray, old: int, words: np.ndarray) -> int:
-    """A leaf other than `old`, with probability proportional to its value; the tree loses `old`."""
+    """Draw a leaf other than `old`, with probability proportional to its value; `old` is removed from the tree."""
     half = len(tree) // 2
     node = half + old
     tree[node] = 0.0
@@ -159,13 +160,13 @@ def _sweep(
             _build(tree)
         old = assignments[i]
         start, end = offsets[b], offsets[b] + lengths[b]
-        # weights of the topics in the row, the token included
+        # weights of the topics in the row, with the token counted
         present, at = 0.0, start
         for j in range(start, end):
             t = entries[j, 0]
             present += entries[j, 1] * factor[t]
             at = j if t == old else at
-        # the token taken out
+        # the weight of its own topic, without the token
         own = (major_topic[a, old] - 1 + major_prior[old]) / (topic_total[old] - 1 + total_eta)
         chosen = (entries[at, 1] - 1 + minor_prior[old]) * own
         with_token = present + tree[1]
@@ -190,7 +191,7 @@ def _sweep(
                 if threshold >= 0.0:
                     new = np.uint32(_draw_other(tree, old, words))
         if new != old:
-            if to < 0:  # which entry is it?
+            if to < 0:  # find the entry of the new topic
                 to = end
                 for j in range(start, end):
                     to = j if entries[j, 0] == new else to

@@ -1,4 +1,4 @@
-"""The state of an LDA sampler: assignments and the counts that follow from them, arrays only."""
+"""The state of an LDA sampler: the assignments of tokens to topics, and the counts that follow from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 
-# below, products of alpha and eta leave the range of a double; above, differences of log-gammas lose their digits
+# below, products of alpha and eta leave the range of a double; above, differences of log-gammas lose precision
 SMALLEST, LARGEST = 1e-50, 1e6
 
 
@@ -22,9 +22,10 @@ class Prior:
     Parameters
     ----------
     alpha : float or tuple of float
-        The parameter of the topics in a document: one number for all topics, or one number per topic.
+        The parameter of the topics in a document: one number for all topics, or one number per topic. Small values
+        mean few topics per document.
     eta : float
-        The parameter of the terms in a topic.
+        The parameter of the terms in a topic. Small values mean few terms per topic.
 
     Examples
     --------
@@ -68,7 +69,7 @@ Arrays = tuple[
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What the next sweep needs. Sweeps change `assignments` and the counts in place."""
+    """Everything that the next sweep needs. Sweeps change `assignments` and the counts in place."""
 
     documents: np.ndarray  # int32[N], shared with the corpus, read-only
     terms: np.ndarray  # int32[N], shared with the corpus, read-only
@@ -84,7 +85,7 @@ class State:
         return len(self.alpha)
 
     def arrays(self) -> Arrays:
-        """What a kernel gets, in this order."""
+        """The arguments of a kernel, in this order."""
         data = (self.documents, self.terms, self.alpha, self.eta)
         return (*data, self.document_topic, self.term_topic, self.topic_total, self.assignments)
 
@@ -97,9 +98,10 @@ class State:
 
     @cached_property
     def by_block(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """(order, documents, terms, starts): in each document first the words that occur once in it, then the others.
+        """(order, documents, terms, starts): within each document, words that occur once in it come before the others.
 
-        Tokens starts[2 d] .. starts[2 d + 1] - 1 are document d's words that occur once; to starts[2 d + 2] its others.
+        For document d, the words that occur once are the tokens starts[2 d] .. starts[2 d + 1] - 1, and the others the
+        tokens starts[2 d + 1] .. starts[2 d + 2] - 1.
         """
         same = (np.diff(self.documents) == 0) & (np.diff(self.terms) == 0)  # as the next token
         repeated = np.zeros(len(self.terms), dtype=bool)
@@ -112,13 +114,13 @@ class State:
         return order, documents, terms, starts
 
     def copy(self) -> State:
-        """A state of its own; the corpus, the prior and the orders of the tokens are shared."""
+        """A copy with its own assignments and counts; the corpus, the prior and the token orders are shared."""
         copied = replace(self, **{name: getattr(self, name).copy() for name in CHANGING})
         copied.__dict__.update({name: self.__dict__[name] for name in ("by_term", "by_block") if name in self.__dict__})
         return copied
 
     def target(self, assignments: np.ndarray) -> np.ndarray:
-        """Assignments to which a sweep is forced, checked: kernels do not look."""
+        """Assignments to which a sweep is to be forced, checked because kernels do not check."""
         target = np.array(assignments, dtype=np.int32)
         if target.shape != self.assignments.shape or np.any((target < 0) | (target >= self.topics)):
             raise ValueError("assignments must be one topic in 0..topics-1 for each token")
@@ -140,7 +142,7 @@ def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndar
 
 
 def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
-    """Kernels do not look."""
+    """Check assignments, because kernels do not."""
     if assignments.shape != corpus.terms.shape or np.any((assignments < 0) | (assignments >= topics)):
         raise ValueError("assignments must be one topic in 0..topics-1 for each token")
 
@@ -154,8 +156,8 @@ def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.
 
 
 def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
-    """Every token to a topic drawn uniformly."""
-    prior.alpha_vector(topics)  # refuses impossible topics before the draw
+    """A state in which every token has a uniformly random topic."""
+    prior.alpha_vector(topics)  # refuses impossible numbers of topics before anything is drawn
     assignments = rng.integers(topics, size=corpus.token_count, dtype=np.int32)
     return from_assignments(corpus, topics, prior, assignments)
 
@@ -164,11 +166,11 @@ ORDERS = ("document", "term")
 
 
 def scan(kernel: Callable[..., float], state: State, order: str, target: np.ndarray | None, words: np.ndarray) -> float:
-    """Run a sweep over the tokens by document or by term, forced to `target` if there is one.
+    """Run a sweep over the tokens by document or by term, forced to `target` if it is given.
 
-    The model is symmetric in documents and terms but for its priors and the topics' totals, so a kernel speaks of the
-    `major` index, by which the tokens are sorted, and the `minor` one. It gets major, minor, major_topic, minor_topic,
-    topic_total, major_prior, minor_prior, total_eta, assignments, target, words.
+    Except for the priors and the topics' totals, the model is symmetric in documents and terms. So kernels work with
+    the `major` index, by which the tokens are sorted, and the `minor` index. A kernel gets major, minor, major_topic,
+    minor_topic, topic_total, major_prior, minor_prior, total_eta, assignments, target, words.
     """
     if order not in ORDERS:
         raise InputError(f"unknown order {order!r}; tokens are visited by {' or '.join(ORDERS)}")
@@ -187,12 +189,12 @@ def scan(kernel: Callable[..., float], state: State, order: str, target: np.ndar
 
 
 def _read_only(*arrays: np.ndarray) -> list[np.ndarray]:
-    """As the corpus's own arrays are: for writable ones, which are another type, numba would compile once more."""
+    """Make arrays read-only, like those of the corpus: numba would compile again for writable arrays."""
     for array in arrays:
         array.setflags(write=False)
     return list(arrays)
 
 
 def unsigned(*arrays: np.ndarray) -> list[np.ndarray]:
-    """The same memory: numba then knows that no index counts from the end."""
+    """The same memory as unsigned numbers, so that numba knows that no index counts from the end."""
     return [array.view(np.uint32) for array in arrays]

@@ -1,4 +1,4 @@
-"""What a sweep tells besides the new state."""
+"""What a sweep reports besides the new state."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from bayestopics.lda.parameters import Parameters
 
 @dataclass(frozen=True)
 class Info:
-    log_transition: float | None  # log g(z, z'), where the sampler has it in closed form
-    parameters: Parameters | None = None  # theta and beta, where the sampler draws them
-    log_likelihood: float | None = None  # log p(w | theta, beta), where the sweep has it for nothing
+    log_transition: float | None  # log g(z, z'), if it has a closed form
+    parameters: Parameters | None = None  # theta and beta, if the sampler draws them
+    log_likelihood: float | None = None  # log p(w | theta, beta), if the sweep computes it anyway

@@ -1,6 +1,6 @@
 """A small random generator for use inside kernels: xoshiro256+ (Blackman & Vigna 2021), 53-bit uniforms.
 
-A sweep takes its 256 bits of state from the run's numpy generator, so the run's seed decides everything.
+A sweep takes its 256 bits of state from the run's numpy generator, so the run's seed determines everything.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import numpy as np
 
 from bayestopics.base.jit import kernel
 
-NO_WORDS = np.ones(4, np.uint64)  # for sweeps that are forced, and draw nothing that counts
+NO_WORDS = np.ones(4, np.uint64)  # for forced sweeps, which need no random numbers
 
 
 def new_words(rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Prediction of words that the model has not seen."""
+"""How well a model predicts words that it has not seen."""
 
 METHODS = ("completion", "leave-one-out")
-BETAS = ("integrated", "drawn")  # of leave-one-out: the topics given z
+BETAS = ("integrated", "drawn")  # leave-one-out: the topics' words are integrated out given z, or drawn

@@ -1,4 +1,4 @@
-"""Leave-one-out scores S(T) for several T, saved one by one."""
+"""Leave-one-out scores S(T) for several T; a checkpoint is saved after each T."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pandas as pd
 from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.progress import counted
 from bayestopics.base.stopwatch import Stopwatch
+from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
 from bayestopics.predict.leave_one_out import LeaveOneOutScore, score
@@ -28,13 +29,13 @@ def scores_by_topics(
     checkpoint: Checkpoint,
     description: str,
 ) -> Scores:
-    """The documents that are left out are the same for every T, so that differences between T have little error."""
+    """The scores by T. The same documents are left out for every T, so differences between T have little error."""
     made: Scores = checkpoint.load() or {}
     for count in counted(topics, description, "T"):
         if count not in made:
             watch = Stopwatch()
             found = score(corpus, count, prior, seed=seed, **{key: work[key] for key in WORK})
-            made[count] = found, watch.volatile()["cpu_seconds"]  # a busy machine shows less
+            made[count] = found, watch.volatile()["cpu_seconds"]  # CPU time depends less on how busy the machine is
             checkpoint.save(made)
     return made
 
@@ -49,4 +50,4 @@ def documents_table(made: Scores) -> pd.DataFrame:
 
 
 def warnings_of(made: Scores) -> list[str]:
-    return [f"T={topics}: {warning}" for topics, (one, _) in made.items() for warning in one.warnings]
+    return explain_once(f"T = {topics}: {warning}" for topics, (one, _) in made.items() for warning in one.warnings)

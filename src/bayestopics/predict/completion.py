@@ -1,8 +1,8 @@
 """Document completion perplexity [Zhang & Sisson 13].
 
-Half of the words of the last documents are held out; the other half stays in training and tells about their theta.
-The probability of a held-out word, sum_t theta_dt phi_tv, is averaged over sweeps before its log is taken, so the
-labels of the topics do not matter.
+Half of the words of the last documents are held out. The other half stays in the training corpus and informs about the
+topics of these documents (theta). The probability of a held-out word, sum_t theta_dt phi_tv, is averaged over sweeps
+before its log is taken, so the labels of the topics do not matter.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State, from_assignments
 
 BATCHES = 20  # of kept sweeps, for the standard error
-CORRELATED = 0.4  # lag-one correlation of 20 independent batches exceeds this in about 2 % of runs
+CORRELATED = 0.4  # the lag-one correlation of 20 independent batches exceeds this in about 2 % of runs
 
 
 def split(corpus: Corpus, documents: int, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
-    """(training, held-out): floor(n_d / 2) words, drawn at random, of each of the last `documents` documents."""
+    """(training, held-out): of each of the last `documents` documents, floor(n_d / 2) random words are held out."""
     if not 1 <= documents <= corpus.document_count:
-        raise InputError(f"cannot hold out words of {documents} of {corpus.document_count} documents")
+        raise InputError(f"cannot hold out words of {documents} documents: the corpus has {corpus.document_count}")
     held_out = np.zeros(corpus.token_count, dtype=bool)
     offsets = corpus.document_offsets
     for d in range(corpus.document_count - documents, corpus.document_count):
         tokens = rng.permutation(np.arange(offsets[d], offsets[d + 1]))
         held_out[tokens[: len(tokens) // 2]] = True
     if not held_out.any():
-        raise InputError(f"the last {documents} documents have no words to hold out")
+        raise InputError(f"the last {documents} documents are too short: none has a word to hold out")
     return corpus.select_tokens(~held_out), corpus.select_tokens(held_out)
 
 
 @dataclass(eq=False)
 class Completion:
-    """The mean, over the states that were added, of the probability of every held-out (document, term) pair."""
+    """The probability of every held-out (document, term) pair, averaged over the states that were added."""
 
     heldout: InitVar[Corpus]
     pair_documents: np.ndarray = field(init=False)  # int64[pairs], sorted
@@ -105,7 +105,7 @@ def _add_probabilities(
 @dataclass(frozen=True)
 class CompletionScore:
     log_score: float  # mean log probability of a held-out word
-    standard_error: float | None  # Monte Carlo error of it, None with fewer than two sweeps
+    standard_error: float | None  # its Monte Carlo error; None with fewer than two sweeps
     perplexity: float
     heldout_tokens: int
     warnings: list[str]
@@ -125,7 +125,7 @@ def score(
 ) -> CompletionScore:
     """The completion score of a model, averaged over all kept sweeps, with its Monte Carlo error by batch means.
 
-    Half of the words of the last `documents` documents are held out (a tenth of them if not given).
+    Half of the words of the last `documents` documents are held out; by default, of the last tenth of the documents.
     """
     rng, checkpoint = rng or generator(0, "score/completion"), checkpoint or NoCheckpoint()
     training, heldout = split(corpus, documents or max(1, corpus.document_count // 10), rng)
@@ -150,14 +150,20 @@ def score(
     everything.total = np.sum([batch.total for batch in batches], axis=0)
     everything.states = sweeps
     log_score = everything.log_score()
-    # log score = sum_i c_i log p_i / N; to first order a batch moves it by sum_i c_i (p_bi - p_i) / p_i / N
+    # log score = sum_i c_i log p_i / N; to first order a batch b changes it by sum_i c_i (p_bi - p_i) / p_i / N
     mean = everything.probabilities()
     shifts = [np.sum(batch.pair_counts * batch.probabilities() / mean) / batch.tokens for batch in batches]
     error = float(np.std(shifts, ddof=1) / np.sqrt(len(shifts))) if len(shifts) > 1 else None
     doubts = []
     if error == 0 and topics > 1:
         error = None
-        doubts.append("all batches of sweeps agree exactly: the chain does not move, and its error is unknown")
+        doubts.append(
+            "The chain does not move: all batches of sweeps agree exactly, so the error is unknown. Use more sweeps "
+            "(--sweeps)."
+        )
     elif error and len(shifts) > 3 and np.corrcoef(shifts[:-1], shifts[1:])[0, 1] > CORRELATED:
-        doubts.append("neighbouring batches of sweeps are correlated: the standard error is too small; run longer")
+        doubts.append(
+            "Successive batches of sweeps are correlated, so the standard error is too small. Use more sweeps "
+            "(--sweeps)."
+        )
     return CompletionScore(log_score, error, float(np.exp(-log_score)), heldout.token_count, doubts)

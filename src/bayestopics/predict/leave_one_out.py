@@ -1,12 +1,12 @@
 """Leave-one-out score [Chen & Doss 5.2]: S(T) = [prod_d L(d)]^(1/D), L(d) = p(w_d | the other documents).
 
-L(d) is the mean of p(w_d | beta, alpha) over draws of beta given the other documents: one chain a document, on the
-corpus without it. The estimates are averaged before the log is taken. Each is made by left-to-right, in a new order of
-the words, with beta drawn given z, or integrated out given z, which has the same mean and scatters less. The mean of
-beta given z in place of a draw would not do: it is another model.
+L(d) is the mean of p(w_d | beta, alpha) over draws of beta given the other documents; for each document d, one chain
+runs on the corpus without d. The estimates are averaged before the log is taken. Each is made by the left-to-right
+algorithm, with the words in a new random order. Beta is drawn given z, or integrated out given z, which has the same
+mean and less noise. Using the mean of beta given z instead would be wrong: it is a different model.
 
-Chains of the single-site sampler run eight at a time, side by side. They visit the same tokens, but each leaves out
-another document: a topic of its own, which no other document has, keeps that document's words.
+Chains of the single-site sampler run eight at a time, side by side. They visit the same tokens, but each leaves out a
+different document: the words of this document are kept in an extra topic that no other document has.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, counted, counted_sweeps
 from bayestopics.base.seeds import generator
+from bayestopics.base.wording import NAT, nats
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import lanes, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
@@ -32,11 +33,11 @@ from bayestopics.lda.uniforms import new_words
 from bayestopics.predict import BETAS
 
 BATCHES = 20  # of draws, for the standard error
-DELTA = 1.0  # the delta method holds for log-estimates that scatter by less than this
+DELTA = 1.0  # nats: the delta method holds for log-estimates that scatter by less than this
 ROUNDING = 1e-9
 WARM_UP = "score/leave-one-out/warm-up"  # the name of its generator
 TOO_LOW = "log L(d) is likely too low"
-CORRELATED = 0.2  # batches with this lag-one correlation make the error too small by a fifth
+CORRELATED = 0.2  # with this lag-one correlation of the batches, the error is too small by a fifth
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,14 @@ class Document:
     document: int
     tokens: int
     log_likelihood: float  # log L(d)
-    standard_error: float | None  # Monte Carlo error of it, None with fewer than two draws
+    standard_error: float | None  # its Monte Carlo error; None with fewer than two draws
 
 
 @dataclass(frozen=True)
 class LeaveOneOutScore:
-    log_score: float  # log S(T): mean over all documents of log L(d)
-    standard_error: float | None  # Monte Carlo error of it
-    sampling_error: float | None  # of it too, if not all documents were left out; None for one of many
+    log_score: float  # log S(T): the mean of log L(d) over all documents
+    standard_error: float | None  # its Monte Carlo error
+    sampling_error: float | None  # its error because only some documents were left out; None if it was only one
     perplexity: float  # exp(-sum_d log L(d) / sum_d n_d): per word
     documents: list[Document]
     warnings: list[str]
@@ -59,7 +60,7 @@ class LeaveOneOutScore:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that the chain of a document depends on, but its number."""
+    """Everything that the chain of a document depends on, except the document."""
 
     corpus: Corpus
     topics: int
@@ -91,28 +92,30 @@ def score(
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> LeaveOneOutScore:
-    """log S(T), with its Monte Carlo error and, for a part of the documents, its sampling error.
+    """log S(T), with its Monte Carlo error and, if only some documents are left out, its sampling error.
 
-    Of each chain `burn_in` sweeps are dropped and `sweeps` kept, and every `thin`-th of these gives an estimate, with
-    `particles` particles. Chains start at random; with `warm_up` from a state of one chain of so many sweeps on the
-    whole corpus. That state has seen the document, so burn-in is needed still, and it is shared: if the posterior has
-    several modes, the errors, which take documents as independent, do not know of it.
+    From each chain, `burn_in` sweeps are dropped and `sweeps` kept; every `thin`-th kept sweep gives an estimate, with
+    `particles` particles. Chains start at random or, with `warm_up`, from the last state of one chain of `warm_up`
+    sweeps on the whole corpus. That state has seen the left-out document, so a burn-in is still needed. It is also
+    shared by all documents: if the posterior has several modes, the errors are too small, because they treat the
+    documents as independent.
 
-    `documents` are all, so many evenly spaced ones, or those in a list. Results do not depend on `workers`.
+    `documents` is how many documents to leave out, evenly spaced, or a list of their numbers; None means all. The
+    results do not depend on `workers`.
     """
     if beta not in BETAS:
-        raise InputError(f"unknown beta {beta!r}; it is {' or '.join(BETAS)}")
+        raise InputError(f"unknown beta {beta!r}; choose from {', '.join(BETAS)}")
     if not 1 <= thin <= sweeps:
-        raise InputError(f"no estimate from {sweeps} sweeps thinned to one in {thin}")
+        raise InputError(f"thin must be from 1 to the number of sweeps, {sweeps}, not {thin}")
     if particles < 1 or workers < 1:
-        raise InputError("there must be at least 1 particle and 1 worker")
+        raise InputError(f"at least 1 particle and 1 worker are needed, not {particles} and {workers}")
     chosen = choose(corpus, documents)
     plan = Plan(corpus, topics, prior, sampler, sweeps, burn_in, thin, particles, beta, seed)
     checkpoint = checkpoint or NoCheckpoint()
-    estimates: dict[int, np.ndarray] = checkpoint.load() or {}  # of the documents that are finished
+    estimates: dict[int, np.ndarray] = checkpoint.load() or {}  # by document, for those that are finished
     if warm_up:
         plan = replace(plan, start=_warm_start(plan, warm_up, checkpoint.part("warm-up")))
-    # the longest first, for they take longest; an empty document has L(d) = 1 without a chain
+    # the longest documents first, because they take longest; an empty document has L(d) = 1 without a chain
     todo = [d for d in chosen[np.argsort(-corpus.document_lengths[chosen])].tolist() if corpus.document_lengths[d]]
     with Progress("leave one out", len(todo), "document", len(estimates)) as bar:
         for found in _finished(plan, [d for d in todo if d not in estimates], workers):
@@ -130,25 +133,25 @@ def choose(corpus: Corpus, documents: int | Sequence[int] | None) -> np.ndarray:
         return np.arange(count)
     if isinstance(documents, int | np.integer):
         if not 1 <= documents <= count:
-            raise InputError(f"cannot leave out {documents} of {count} documents")
+            raise InputError(f"cannot leave out {documents} documents: the corpus has {count}")
         chosen = (2 * np.arange(documents) + 1) * count // (2 * documents)
     else:
         chosen = np.unique(np.array(documents, dtype=np.int64))
         if len(chosen) == 0 or chosen[0] < 0 or chosen[-1] >= count:
-            raise InputError(f"documents to leave out are numbers from 0 to {count - 1}")
+            raise InputError(f"the documents to leave out must be numbers from 0 to {count - 1}")
     if not np.any(corpus.document_lengths[chosen]):
-        raise InputError("the documents to leave out have no words")
+        raise InputError("the documents to leave out have no words, so there is nothing to predict")
     return chosen
 
 
 def groups(documents: Sequence[int], workers: int, most: int) -> list[Sequence[int]]:
-    """At most so many documents each, long and short ones in every group; at least one for each worker."""
+    """Groups of at most `most` documents, each with long and short ones; at least one group for each worker."""
     number = max(-(-len(documents) // most), workers)
     return [documents[first::number] for first in range(number)]
 
 
 def _finished(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[dict[int, np.ndarray]]:
-    """The estimates of groups of these documents, as they come."""
+    """The estimates for groups of these documents, in the order in which the groups finish."""
     workers = min(workers, len(documents))
     chunks = groups(documents, workers, CHAINS if sampler_entry(plan.sampler).side_by_side else 1)
     if workers <= 1:
@@ -180,9 +183,9 @@ def _warm_start(plan: Plan, sweeps: int, checkpoint: Checkpoint) -> np.ndarray:
 
 
 def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
-    """Logs of unbiased estimates of L(d), one a kept and thinned sweep, for at most eight documents.
+    """Logs of unbiased estimates of L(d), one for every `thin`-th kept sweep, for at most eight documents.
 
-    What those of one are does not depend on the others.
+    The estimates of one document do not depend on the others.
     """
     rngs = [generator(plan.seed, f"score/leave-one-out/{d}") for d in documents]
     start = _side_by_side if sampler_entry(plan.sampler).side_by_side else _one_by_one
@@ -198,11 +201,11 @@ def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
 
 
 Generators = Sequence[np.random.Generator]
-Chains = tuple[Callable[[], None], Sequence[State | Others]]  # a sweep of them all, and what it changes
+Chains = tuple[Callable[[], None], Sequence[State | Others]]  # a function that sweeps all chains, and their states
 
 
 def _one_by_one(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chains:
-    """A chain a document, on the corpus without it."""
+    """One chain per document, on the corpus without this document."""
     module, states = sampler_by_name(plan.sampler), []
     for document, rng in zip(documents, rngs, strict=True):
         kept = plan.corpus.documents != document
@@ -221,7 +224,7 @@ def _one_by_one(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chain
 
 
 def _side_by_side(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chains:
-    """The same by the single-site sampler, all chains at once."""
+    """The same for the single-site sampler, with all chains at once."""
     corpus, topics, alpha = plan.corpus, plan.topics, plan.prior.alpha_vector(plan.topics)
     if plan.start is None:
         starts = [rng.integers(topics, size=corpus.token_count, dtype=np.int32) for rng in rngs]
@@ -243,10 +246,11 @@ def _side_by_side(plan: Plan, documents: Sequence[int], rngs: Generators) -> Cha
 def leave_out(
     corpus: Corpus, topics: int, prior: Prior, starts: Sequence[np.ndarray], documents: Sequence[int]
 ) -> Lanes:
-    """Chains on the corpus without a document each.
+    """Chains that each leave out one document.
 
-    Each has one topic more than it seems to. In its document that topic has alpha = 1 and all others 0, so that the
-    words, which start there, stay there; elsewhere it has alpha = 0, and no word ever comes to it.
+    Each chain has one extra topic. In its left-out document the extra topic has alpha = 1 and all others have alpha =
+    0, so the words, which start in the extra topic, stay there. In all other documents the extra topic has alpha = 0,
+    so no word ever enters it.
     """
     parted = []
     for document, start in zip(documents, starts, strict=True):
@@ -277,7 +281,8 @@ def _beta_drawn(others: State | Others, terms: np.ndarray, particles: int, rng: 
 
 
 def draw_log_beta(state: State | Others, terms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """log beta of these (different) terms; all others are drawn as one, since a Dirichlet's sums are Dirichlet."""
+    """log beta of these (different) terms. All other terms are drawn as one, because sums of the parts of a Dirichlet
+    vector are Dirichlet again."""
     shape = state.term_topic[terms] + state.eta
     absent = len(state.term_topic) - len(terms)
     if absent:
@@ -296,7 +301,8 @@ def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> LeaveOneOutScor
     lengths = corpus.document_lengths
     table = [Document(d, int(lengths[d]), log_mean(estimates[d]), log_error(batches[d])) for d in estimates]
     logs, tokens = np.array([row.log_likelihood for row in table]), np.array([row.tokens for row in table])
-    # ratio estimator: log L(d) is nearly proportional to n_d, known for all documents. For all of them it is the mean
+    # ratio estimator: log L(d) is nearly proportional to n_d, which is known for all documents; if all documents are
+    # left out, it is the mean
     per_token = logs.sum() / tokens.sum()
     share = len(table) / corpus.document_count
     sampling_error = 0.0 if share == 1 else None
@@ -318,12 +324,12 @@ def log_mean(logs: np.ndarray) -> float:
 
 
 def batch_log_means(logs: np.ndarray) -> np.ndarray:
-    """log of the mean of each of (at most) 20 batches of neighbouring estimates."""
+    """log of the mean of each of at most 20 batches of successive estimates."""
     return np.array([log_mean(batch) for batch in np.array_split(logs, min(BATCHES, len(logs)))])
 
 
 def log_error(batches: np.ndarray) -> float | None:
-    """Error of a log mean: the batches' scatter, over sqrt(batches) only where the delta method holds."""
+    """Error of a log mean: the batches' scatter, divided by sqrt(batches) only where the delta method holds."""
     if len(batches) < 2:
         return None
     scatter = float(np.std(batches, ddof=1))
@@ -332,26 +338,41 @@ def log_error(batches: np.ndarray) -> float | None:
 
 def _doubts(batches: list[np.ndarray], error: float | None) -> list[str]:
     if error is None:
-        return ["a single estimate a document has no standard error"]
+        return [
+            "There is only one estimate per document, so no standard error can be given. Use more sweeps (--sweeps) or "
+            "a smaller --thin."
+        ]
     doubts, documents, count = [], len(batches), len(batches[0])
     scatter = np.std(batches, axis=1, ddof=1)
     if wide := int(np.sum(scatter >= DELTA)):
-        about = f"{wide} of {documents} documents: log-estimates scatter by {scatter.max():.3g} at most, over {DELTA:g}"
-        doubts.append(f"{about}; their error is this scatter, and {TOO_LOW}")
+        doubts.append(
+            f"The log-estimates of {wide} of {documents} documents scatter by more than {DELTA:g} nat, at most by "
+            f"{nats(scatter.max())} ({NAT}); their error is this scatter, and {TOO_LOW}. Use more particles "
+            "(--particles) or more sweeps (--sweeps)."
+        )
     if heavy := sum(np.max(logs) - log_mean(logs) > np.log(count / 2) for logs in batches):
-        doubts.append(f"{heavy} of {documents} documents: one batch of draws carries over half of the weight")
-    # E log X is below log E X by half the squared error; unlike the error, that does not average out over documents
+        doubts.append(
+            f"For {heavy} of {documents} documents one batch of draws carries more than half of the weight, so their "
+            "estimates are not reliable. Use more sweeps (--sweeps)."
+        )
+    # E log X is below log E X by half the squared error; unlike the error, this does not average out over documents
     low = np.sum(scatter[scatter < DELTA] ** 2) / (2 * count * documents)
     if low > error:
-        doubts.append(f"the log score is too low by about {low:.2g}, more than its standard error: run longer")
+        doubts.append(
+            f"The log score is too low by about {low:.2g}, more than its standard error. Use more sweeps (--sweeps)."
+        )
     # independent batches exceed two standard deviations in about 2 % of runs
     if lag_one_correlation(batches) > max(CORRELATED, 2 / np.sqrt(documents * count)):
-        doubts.append("neighbouring batches of sweeps are correlated: the standard error is too small; run longer")
+        doubts.append(
+            "Successive batches of sweeps are correlated, so the standard error is too small. Use more sweeps "
+            "(--sweeps)."
+        )
     return doubts
 
 
 def lag_one_correlation(batches: Iterable[np.ndarray]) -> float:
-    """Of neighbouring batches, all documents pooled; 0 if nothing moves by more than rounding, as with one topic."""
+    """The correlation of successive batches, pooled over all documents; 0 if nothing moves by more than rounding, as
+    with one topic."""
     centred = np.array([logs - logs.mean() for logs in batches])
     variance = np.sum(centred[:, :-1] ** 2 + centred[:, 1:] ** 2) / 2
     return float(np.sum(centred[:, :-1] * centred[:, 1:]) / variance) if np.ptp(centred) > ROUNDING else 0.0

@@ -1,6 +1,7 @@
-"""Runs: records on disk, checkpoints, and publishing to MLflow."""
+"""Runs: from a task to a result and its record on disk; checkpoints, exports, and publishing to MLflow."""
 
-# what each command returns, named and not imported: how a result is shown is no part of what made it
+# the class that each command returns; named but not imported, so that the code hash of a run does not cover how its
+# result is shown
 KINDS = {
     "fit": "bayestopics.runs.kinds:FitResult",
     "evidence": "bayestopics.runs.kinds:EvidenceResult",

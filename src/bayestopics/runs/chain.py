@@ -1,4 +1,4 @@
-"""One chain of an LDA sampler, from a seed to a trace: resumable, timed, observed."""
+"""One chain of an LDA sampler, from a seed to a trace. It can be resumed, is timed, and can be observed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bayestopics.runs.checkpoint import Checkpoint
 class Observer(Protocol):
     """Looks at the state after every sweep, and adds columns to the trace.
 
-    It is packed with the checkpoint (`base.packing`), and so must be a dataclass.
+    It is saved with the checkpoint (`base.packing`), and so must be a dataclass.
     """
 
     def observe(self, sweep: int, state: State) -> dict[str, float]: ...
@@ -32,7 +32,7 @@ class Observer(Protocol):
 
 @dataclass
 class Perplexity:
-    """Completion perplexity over each ten sweeps [Zhang & Sisson 13]; nan in between."""
+    """Completion perplexity, averaged over every ten sweeps [Zhang & Sisson 13]; nan at the sweeps in between."""
 
     completion: Completion
     sweeps: int = 10
@@ -48,7 +48,7 @@ class Perplexity:
 
 @dataclass
 class LargestShares:
-    """The shares of the tokens of the largest topics, largest first: relabelling the topics does not change them."""
+    """The largest topics' shares of the tokens, largest first; they do not depend on the labels of the topics."""
 
     topics: int = 10
 
@@ -59,12 +59,12 @@ class LargestShares:
 
 @dataclass
 class Chain:
-    """All sweeps of a chain. Rows of the trace below `burn_in` are burn-in."""
+    """All sweeps of a chain, including the burn-in."""
 
     state: State
     rows: list[dict[str, float]] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)  # of sampling, one a sweep; compilation left out
-    resumed: int = 0  # how often it went on from a checkpoint
+    seconds: list[float] = field(default_factory=list)  # sampling time of each sweep, without compilation
+    resumed: int = 0  # how often it continued from a checkpoint
     observer: Observer | None = None
 
     def trace(self) -> pd.DataFrame:
@@ -88,8 +88,9 @@ def run_chain(
     description: str = "sampling",
     progress: Callable[[int], None] | None = None,
 ) -> Chain:
-    """`sweeps` sweeps from these assignments, or from a random start. The caller removes the checkpoint once the
-    record is written. `progress` is told how many sweeps are done; without it there is a progress bar."""
+    """Run `sweeps` sweeps from the assignments `start`, or from a random start. The caller removes the checkpoint once
+    the record is written. `progress` is called with the number of finished sweeps; without it a progress bar is
+    shown."""
 
     def save() -> None:
         if checkpoint:
@@ -132,7 +133,7 @@ def _or_nan(value: float | None) -> float:
 
 
 def compile_sampler(sampler: str) -> None:
-    """Compile a sampler's kernels, or take them from the cache, so that no timing holds a compilation."""
+    """Compile a sampler's kernels, or load them from the cache, so that no timing includes compilation."""
     corpus, rng, module = tiny_corpus(), np.random.default_rng(0), sampler_by_name(sampler)
     state = module.init(corpus, 2, Prior(0.5, 0.5), rng)
     module.sweep(state, rng)

@@ -1,9 +1,9 @@
-"""Checkpoints: a killed run goes on where it was, and gives the same bits.
+"""Checkpoints: an interrupted run continues where it stopped, and gives the same bits.
 
-A checkpoint is the packed state of a run, its random generators included, in a folder named by the task's identity and
-the package versions - never a declared output of the workflow, because Snakemake deletes those when a job fails. Parts
-of a run, such as its chains, have a file each. A checkpoint that is damaged is set aside; one that cannot be written
-costs a line on standard error, and nothing else.
+A checkpoint is the packed state of a run, including its random generators, in a folder named after the task's identity
+and the package versions. It is never a declared output of the workflow, because Snakemake deletes those when a job
+fails. Each part of a run, such as a chain, has a file of its own. A damaged checkpoint is set aside. If a checkpoint
+cannot be written, a line on standard error says so, and the run continues.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bayestopics.runs.task import Task
 
 NO_SECONDS = {"wall_seconds": 0.0, "cpu_seconds": 0.0}
 
-_told: set[Path] = set()  # folders that cannot be written, of which this process has said so
+_told: set[Path] = set()  # folders that cannot be written and that this process has already reported
 
 
 class Checkpoint:
@@ -55,12 +55,16 @@ class Checkpoint:
         """The saved state, or None."""
         try:
             return unpack(self.path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):  # never saved, or a twin of this process has just finished
+        except (
+            FileNotFoundError,
+            NotADirectoryError,
+        ):  # never saved, or another process has just finished the same run
             return None
         except (Damaged, OSError) as error:
             aside = self.path.with_suffix(".damaged")
             self._say(
-                f"{self.path}: this checkpoint is damaged: {error}; it is set aside as {aside.name}, starting anew"
+                f"{self.path}: this checkpoint is damaged ({error}); it is set aside as {aside.name}, and this part of "
+                "the run starts again"
             )
             with suppress(OSError):
                 os.replace(self.path, aside)
@@ -77,17 +81,17 @@ class Checkpoint:
         except (OSError, TypeError, MemoryError) as error:
             if self.folder not in _told:
                 reason = getattr(error, "strerror", None) or error
-                self._say(f"{self.path}: this checkpoint cannot be written ({reason}); the run goes on without")
+                self._say(f"{self.path}: this checkpoint cannot be written ({reason}); the run continues without it")
             _told.add(self.folder)
         self._last = time.monotonic()
 
     def seconds(self) -> dict[str, float]:
-        """Wall and CPU seconds of this life of the run, and of earlier ones as far as they were saved."""
+        """Wall and CPU seconds of this process, plus those of earlier, interrupted processes as far as saved."""
         now = self._watch.seconds()
         return {name: before + now[name] for name, before in self._earlier.items()}
 
     def remove(self) -> None:
-        """After the record is written."""
+        """Remove the checkpoint, after the record is written."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _seconds_of_earlier_lives(self) -> dict[str, float]:

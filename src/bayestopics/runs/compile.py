@@ -1,4 +1,4 @@
-"""Compile the kernels before processes that use them run side by side: python -m bayestopics.runs.compile"""
+"""Compiles all kernels, before several processes use them at once: python -m bayestopics.runs.compile"""
 
 from bayestopics.lda import SAMPLERS
 from bayestopics.nonparametric.learners import LEARNERS, compile_learner

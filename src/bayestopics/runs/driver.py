@@ -1,4 +1,4 @@
-"""The one road of every run: a task is computed, can be killed and resumed, and becomes a record.
+"""The driver of every run: it computes a task, which can be interrupted and resumed, and writes its record.
 
 Every command and every run of every study goes through `run`.
 """
@@ -20,12 +20,12 @@ from bayestopics.runs.task import Task
 
 
 def seconds_in(variable: str, default: float) -> float:
-    """A number of seconds that the environment may give."""
+    """A number of seconds from an environment variable, or the default."""
     text = os.environ.get(variable) or str(default)
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"{variable}={text}: is not a number of seconds") from None
+        raise InputError(f"the environment variable {variable}={text} is not a number of seconds") from None
 
 
 CHECKPOINTS = CACHE / "checkpoints"
@@ -33,7 +33,7 @@ EVERY_SECONDS = seconds_in("BAYESTOPICS_CHECKPOINT_SECONDS", 30.0)
 
 
 class NotKept(InputError):
-    """The result is there, but its record could not be written."""
+    """The result was computed, but its record could not be written."""
 
     def __init__(self, result: Result, message: str) -> None:
         super().__init__(message)
@@ -49,10 +49,10 @@ def run(
     overwrite: bool = False,
     checkpoints: Path | None = None,
 ) -> Result:
-    """compute(task, corpus, checkpoint), from the last checkpoint on; the record goes to `out`.
+    """Run compute(task, corpus, checkpoint), continuing from the last checkpoint, and write the record to `out`.
 
-    A record of the same task that is there already is the answer, unless `overwrite` is true. Checkpoints are in
-    CHECKPOINTS, unless another folder is given.
+    If `out` already holds a record of the same task, that record is returned, unless `overwrite` is true. Checkpoints
+    are kept in CHECKPOINTS, unless another folder is given.
     """
     if out is not None and (there := check_place(out, key(task, versions()), overwrite)) is not None:
         return there

@@ -18,16 +18,15 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
-BY_NAME = "sparse"  # the sampler of Chib's estimate, the harmonic means and the pseudo-marginal one
+BY_NAME = "sparse"  # the sampler of the methods chib, harmonic-z, harmonic-psi and pseudo-marginal
 
 
 def task_of(corpus: Corpus, topics: Sequence[int], prior: Prior, seed: int, **work: Any) -> Task:
     """`work`: method, path, sweeps, passes, repeats."""
     name = work["path"] if work["method"] == ANNEALING else work["method"]
     if name not in ESTIMATORS or (name in PATHS) != (work["method"] == ANNEALING):
-        raise InputError(
-            f"methods are {', '.join(METHODS)}, paths {', '.join(PATHS)}; not {work['method']}, {work['path']}"
-        )
+        known = f"methods are {', '.join(METHODS)}; paths are {', '.join(PATHS)}"
+        raise InputError(f"unknown method {work['method']!r} or path {work['path']!r}: {known}")
     params = {"topics": list(topics), "alpha": prior.alpha, "eta": prior.eta, **work}
     code = code_hash(__name__, ESTIMATORS[name].module, SAMPLERS[BY_NAME].module)
     return Task("evidence", OWN, work["method"], params, seed, **describe(corpus), code=code)
@@ -41,10 +40,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
 
 
 def result_of(task: Task, found: dict[str, Any]) -> Result:
-    """What `evidence.compute.evidence` found, as a run of a study has it too.
+    """The output of `evidence.compute.evidence` as a result; runs of studies use it too.
 
-    Tables: `evidence`, one row per T; `estimates`, one row per T and repeat; `timing`, the CPU seconds of each of
-    these. A harmonic mean also has the `other` one of its chains, one row per T and repeat.
+    Tables: `evidence`, one row per T; `estimates`, one row per T and repeat; `timing`, the CPU seconds of each
+    estimate. For a harmonic mean, `other` has the other harmonic mean of the same chains, one row per T and repeat.
     """
     keys = ["topics", "log_evidence", "standard_error"]
     table = pd.DataFrame({key: found[key] for key in keys}).astype({"standard_error": float})

@@ -1,4 +1,4 @@
-"""A fit, for other tools: ArviZ (diagnostics and plots of the chains) and pyLDAvis (a map of the topics)."""
+"""Exports a fit to other tools: ArviZ (diagnostics and plots of the chains) and pyLDAvis (a map of the topics)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def to_arviz(record: Result | Path | str) -> arviz.InferenceData:
-    """The traces of a fit, chains x draws, of what does not change when topics are relabelled.
+    """The traces of a fit (chains x draws) for quantities that do not depend on the labels of the topics.
 
-    `posterior` holds `log_joint` and `topic_share` (the largest topics' shares of the tokens, by rank), and
-    `warmup_posterior` the same during the burn-in. The topics themselves have no common labels to compare. In the
-    attributes: corpus, fingerprint, seed, params (JSON).
+    `posterior` holds `log_joint` and `topic_share` (the largest topics' shares of the tokens, by rank);
+    `warmup_posterior` holds the same for the burn-in. The topics themselves are left out, because their labels differ
+    between chains. The attributes are corpus, fingerprint, seed and params (as JSON).
 
         idata = to_arviz("fit-20")
         arviz.summary(idata)
@@ -54,7 +54,7 @@ def to_arviz(record: Result | Path | str) -> arviz.InferenceData:
 
 
 def chains_to_arviz(result: Result, kept: pd.DataFrame, columns: list[str]) -> arviz.InferenceData:
-    """These columns of a trace, chains x draws."""
+    """These columns of a trace (chains x draws)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         import arviz
@@ -78,28 +78,28 @@ def _draws(chains: list[pd.DataFrame], shares: list[str], sweeps: slice) -> dict
 
 
 def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> dict[str, Any]:
-    """The keyword arguments of `pyLDAvis.prepare`: E[beta | z], E[theta | z] and counts, after a chain's last sweep.
+    """The keyword arguments of `pyLDAvis.prepare`, from the state of a chain after its last sweep.
 
     Parameters
     ----------
     record : Result, path or str
-        What `fit` returned, or the folder of its record.
+        The result of `fit`, or the folder of its record.
     corpus : Corpus
-        The corpus that was fitted. The record knows its fingerprint, and another corpus is refused.
+        The corpus that was fitted. Any other corpus is refused, because its fingerprint differs.
     chain : int
         The chain whose topics are shown.
 
     Returns
     -------
     dict
-        ``topic_term_dists``, ``doc_topic_dists``, ``doc_lengths``, ``vocab`` and ``term_frequency``. Empty documents
-        are left out, because they have no weight in the map and pyLDAvis does not expect a length of zero. So row i of
-        ``doc_topic_dists`` is the i-th document that is not empty.
+        ``topic_term_dists`` (E[beta | z]), ``doc_topic_dists`` (E[theta | z]), ``doc_lengths``, ``vocab`` and
+        ``term_frequency``. Empty documents are left out, because they have no weight in the map and pyLDAvis does not
+        expect a length of zero. So row i of ``doc_topic_dists`` is the i-th document that is not empty.
 
     Notes
     -----
-    pyLDAvis is not among the packages that bayestopics installs. It numbers topics by size, from 1, unless it is told
-    ``sort_topics=False``::
+    pyLDAvis is not installed together with bayestopics. It numbers topics by size, starting at 1, unless
+    ``sort_topics=False`` is given::
 
         import pyLDAvis
         prepared = pyLDAvis.prepare(**to_pyldavis("fit-20", read_corpus("my.ldac")))
@@ -138,5 +138,5 @@ def _fit_record(record: Result | Path | str) -> Result:
     if not isinstance(record, Result):
         record = read(Path(record))
     if record.task.study != "fit":
-        raise InputError(f"{record.task.study}/{record.task.name}: is not a record of `fit`")
+        raise InputError(f"{record.task.study}/{record.task.name}: this is not a record of `fit`")
     return record

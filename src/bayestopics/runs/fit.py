@@ -32,7 +32,8 @@ def task_of(
     corpus: Corpus, topics: int, prior: Prior, sampler: str, sweeps: int, burn_in: int, chains: int, seed: int
 ) -> Task:
     if min(sweeps, chains) < 1 or burn_in < 0:
-        raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} of burn-in and {chains} chains")
+        sizes = f"{sweeps} sweeps, a burn-in of {burn_in} and {chains} chains"
+        raise InputError(f"at least 1 sweep and 1 chain are needed, and a burn-in of 0 or more, not {sizes}")
     module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
@@ -41,8 +42,8 @@ def task_of(
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """Topics have no labels in common between chains, nor is there a mean over sweeps: `topics` are those of chain 0
-    after its last sweep."""
+    """Run the chains. Topic labels differ between chains and may change between sweeps, so the topics are not averaged:
+    `topics` are those of chain 0 after its last sweep."""
     params = task.params
     chains = _chains(task, corpus, checkpoint, workers)
     log_joint = np.array([chain.trace()["log_joint"].to_numpy()[params["burn_in"] :] for chain in chains])
@@ -72,18 +73,18 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
             "topics_of": TOPICS_OF,
         },
         volatile={
-            "seconds": seconds,  # of sampling, all chains added up
+            "seconds": seconds,  # of sampling, summed over all chains
             "tokens_per_second": sweeps * corpus.token_count / seconds if seconds > 0 else None,
             "resumed": [chain.resumed for chain in chains],
         },
     )
 
 
-# -- the chains, in this process or in several at once; the results are the same bits ----------------
+# -- the chains, in this process or in several; the results are the same bits -------------------------
 
 
 def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int) -> list[Chain]:
-    """At most `workers` of them at a time."""
+    """Run the chains, at most `workers` at a time."""
     parts = [replace(task, name=f"fit/chain-{number}") for number in range(task.params["chains"])]
     jobs = [(part, checkpoint.part(part.name)) for part in parts]
     workers = min(workers, len(jobs))
@@ -126,23 +127,31 @@ def _sweeps(task: Task) -> int:
     return int(task.params["burn_in"] + task.params["sweeps"])
 
 
-# -- what is said about them -------------------------------------------------------------------------
+# -- diagnostics and warnings ------------------------------------------------------------------------
 
 
 def _doubts(corpus: Corpus, rhat: float | None) -> list[str]:
     said = empty_documents(corpus)
     if rhat is not None and rhat > LARGEST_RHAT:
-        said.append(f"the chains disagree: R-hat of the log joint is {rhat:.3f}; run longer, or trust none of them")
+        said.append(disagreement(rhat))
     return said
+
+
+def disagreement(rhat: float) -> str:
+    return (
+        f"The chains disagree: R-hat of the log joint is {rhat:.3f}, but converged chains have at most {LARGEST_RHAT}. "
+        "Use more sweeps (--sweeps) and a longer burn-in (--burn-in); until they agree, trust none of them."
+    )
 
 
 def empty_documents(corpus: Corpus) -> list[str]:
     count = corpus.empty_documents
-    return [f"{count} documents are empty: they are kept, and say nothing"] if count else []
+    said = f"{count} documents are empty" if count > 1 else "1 document is empty"
+    return [f"{said}: empty documents are kept, but they say nothing about the topics."] if count else []
 
 
 def _error_of_mean(log_joint: np.ndarray) -> float | None:
-    """Monte Carlo standard error of the mean over all chains, by batch means within each."""
+    """Monte Carlo standard error of the mean over all chains, from batch means within each chain."""
     if log_joint.shape[1] < SHORTEST_CHAIN:
         return None
     return float(np.sqrt(np.sum(mcse(log_joint.T) ** 2)) / len(log_joint))
@@ -150,7 +159,7 @@ def _error_of_mean(log_joint: np.ndarray) -> float | None:
 
 def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
     """(R-hat, bulk effective sample size) of a label-invariant quantity, chains x draws."""
-    if log_joint.shape[1] < 4 or np.any(np.ptp(log_joint, axis=1) == 0):  # a chain that does not move tells nothing
+    if log_joint.shape[1] < 4 or np.any(np.ptp(log_joint, axis=1) == 0):  # a chain that does not move
         return None, None
     with warnings.catch_warnings():  # ArviZ announces its next major version at every import
         warnings.simplefilter("ignore", FutureWarning)

@@ -1,7 +1,7 @@
-"""`hdp`: chains of a sampler, or streams of a variational method, summed up and kept as a record.
+"""`hdp`: chains of a sampler, or streams of a variational method, summarised and kept as a record.
 
-Samplers give the posterior of K, the number of topics in use; a variational method one number a stream, that of the
-components in use at the end.
+A stream is one run of a variational method. Samplers give the posterior of K, the number of topics in use. A
+variational method gives one number per stream: the components in use at the end.
 """
 
 from __future__ import annotations
@@ -34,28 +34,31 @@ from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut
 from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.fit import LARGEST_RHAT, convergence, empty_documents
+from bayestopics.runs.fit import LARGEST_RHAT, convergence, disagreement, empty_documents
 from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 from bayestopics.runs.words import top_words, topic_shares, topics_table
 
-SHORTEST_HALF = 16  # sweeps, for a standard error that means something
-DRIFT = 3.0  # standard errors between the halves of a chain
-FEW = 0.5  # the share of the largest estimate in a document's mean, beyond which that is worth little
+SHORTEST_HALF = 16  # fewer sweeps give no meaningful standard error
+DRIFT = 3.0  # standard errors between the halves of a chain; a larger difference is a drift
+FEW = 0.5  # if the largest estimate makes up more than this share of a document's mean, the mean is not reliable
 
 
 def task_of(corpus: Corpus, settings: HdpSettings, chains: int, seed: int) -> Task:
     if chains < 1:
-        raise InputError(f"nothing to do with {chains} chains")
+        raise InputError(f"at least 1 chain is needed, not {chains}")
     params = {**asdict(settings), "sweeps": settings.work, "moves": settings.moves_a_sweep, "chains": chains}
     name = f"{settings.model}/{settings.method}"
     return Task("hdp", OWN, name, params, seed, **describe(corpus), code=code_hash(__name__))
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, settings: HdpSettings, workers: int = 1) -> Result:
-    """`posterior`: K and its share, one row per chain and K; `topics` and `shares` are of the end of chain 0; `arrays`
-    has the last state of every chain, see `last_state`."""
+    """Compute the chains or streams.
+
+    Tables: `posterior` has one row per chain and K, with the share of K; `topics` and `shares` describe the end of
+    chain 0. `arrays` holds the last state of every chain (see `last_state`).
+    """
     training, held_out = split(corpus, settings.heldout)
     parts = [replace(task, name=f"{task.name}/chain-{number}") for number in range(task.params["chains"])]
     finished = _run_all(corpus, settings, parts, checkpoint, workers)
@@ -122,7 +125,7 @@ def _job(
     return (sample if settings.sampled else learn)(corpus, settings, number, task.generator, checkpoint, progress)
 
 
-# -- what is said about it -----------------------------------------------------------------------------
+# -- summary and warnings ------------------------------------------------------------------------------
 
 
 def _summary(
@@ -168,29 +171,29 @@ def shares_of(topics: np.ndarray) -> dict[int, float]:
 
 
 def _agreement(topics: np.ndarray, kept: list[pd.DataFrame]) -> tuple[tuple[float | None, float | None], list[str]]:
-    """(R-hat of K, of the log joint), and what is to be said; topics: chains x kept sweeps."""
+    """(R-hat of K, R-hat of the log joint), and warnings; `topics` is chains x kept sweeps."""
     doubts = []
     for number, one in enumerate(topics):
-        doubts += [f"chain {number}: {text}" if len(topics) > 1 else text for text in drift(one)]
+        doubts += [f"Chain {number}: {text}" if len(topics) > 1 else text for text in drift(one)]
     if len(topics) == 1:
         return (None, None), doubts
     of_topics = rhat_of_topics(topics)
     of_joint, _ = convergence(np.array([rows["log_joint"] for rows in kept]))
     if of_topics is not None and not of_topics <= LARGEST_RHAT:
         means = ", ".join(f"{one.mean():.1f}" for one in topics)
-        value = f"R-hat of K is {of_topics:.3f}" if np.isfinite(of_topics) else "no chain moves"
+        value = f"R-hat is {of_topics:.3f}" if np.isfinite(of_topics) else "no chain moves"
         doubts.append(
-            f"the chains disagree about the number of topics (means {means}; {value}): "
-            "run longer, or trust none of them"
+            f"The chains disagree about the number of topics (means {means}; {value}), so trust none of them yet. "
+            "Use more sweeps (--sweeps) and a longer burn-in (--burn-in)."
         )
     if of_joint is not None and of_joint > LARGEST_RHAT:
-        doubts.append(f"the chains disagree: R-hat of the log joint is {of_joint:.3f}; run longer")
+        doubts.append(disagreement(of_joint))
     return (of_topics, of_joint), doubts
 
 
 def rhat_of_topics(topics: np.ndarray) -> float | None:
-    """Split R-hat, without ranks, because K has few values: 1 where it is the same throughout, infinite where it is
-    constant in each half of each chain, but not the same."""
+    """Split R-hat of K, without ranks because K has few values. It is 1 if K is the same everywhere, and infinite if K
+    is constant in each half of each chain but not the same in all."""
     if topics.shape[1] < 4:
         return None
     half = topics.shape[1] // 2
@@ -205,30 +208,39 @@ def rhat_of_topics(topics: np.ndarray) -> float | None:
 
 
 def drift(topics: np.ndarray) -> list[str]:
-    """Whether K still has a direction: its means over the first and the second half of the kept sweeps."""
+    """A warning if K still drifts: if its means over the first and second half of the kept sweeps differ."""
     half = len(topics) // 2
     if half < SHORTEST_HALF:
-        return [f"{len(topics)} kept sweeps are too few to tell whether the number of topics has settled"]
+        return [
+            f"{len(topics)} kept sweeps are too few to tell whether the number of topics has settled. Use more sweeps "
+            "(--sweeps)."
+        ]
     first, second = topics[:half], topics[half:]
     apart, error = abs(second.mean() - first.mean()), float(np.hypot(mcse(first), mcse(second)))
     if apart <= DRIFT * error:
         return []
-    means = f"{first.mean():.2f} in the first half, {second.mean():.2f} in the second"
-    return [f"the number of topics still drifts ({means}): take a longer burn-in"]
+    means = f"from {first.mean():.1f} in the first half of the kept sweeps to {second.mean():.1f} in the second"
+    return [f"The number of topics still drifts, {means}. Use a longer burn-in (--burn-in)."]
 
 
 def _streams_agree(topics: np.ndarray, settings: HdpSettings) -> list[str]:
     if len(topics) == 1:
-        return [f"{settings.method} depends on its start: another seed may end with another number of topics"]
+        return [
+            f"The result of the method {settings.method} depends on its start: another seed may give another number of "
+            "topics. Run it from several starts (--chains)."
+        ]
     if np.ptp(topics) == 0:
         return []
-    return [f"{settings.method} depends on its start: the streams end with {topics.min()} to {topics.max()} topics"]
+    return [
+        f"The result of the method {settings.method} depends on its start: its runs end with {topics.min()} to "
+        f"{topics.max()} topics."
+    ]
 
 
 def _held_out(
     held_out: Corpus | None, settings: HdpSettings, finished: list[Outcome]
 ) -> tuple[float | None, float | None, list[str]]:
-    """heldout_per_word, its standard error, warnings."""
+    """heldout_per_word, its standard error, and warnings."""
     if held_out is None:
         return None, None, []
     parts = [np.hstack(one.held_out) for one in finished]
@@ -238,10 +250,13 @@ def _held_out(
     per_word, repeats = float(np.mean([one.per_word for one in found])), parts[0].shape[1]
     if settings.model == "dp-mixture":
         return per_word, 0.0, []
-    if repeats == 1:  # of a single estimate a document there is no error to be had
+    if repeats == 1:  # a single estimate per document gives no error
         return per_word, float("nan"), []
     share = max(one.share_of_the_largest for one in found)
-    text = f"one estimate makes up {share:.0%} of a held-out document's mean: heldout_per_word is too low"
+    text = (
+        f"For a held-out document, one estimate makes up {share:.0%} of the mean, so the log probability per held-out "
+        "word (heldout_per_word) is too low."
+    )
     error = np.sqrt(np.sum([one.standard_error**2 for one in found])) / len(found)
     return per_word, float(error), [text] if share > FEW else []
 
@@ -249,21 +264,24 @@ def _held_out(
 def _doubts_of_input(corpus: Corpus, settings: HdpSettings) -> list[str]:
     said = empty_documents(corpus)
     if settings.model == "dp-mixture" and settings.concentration != HdpSettings.concentration:
-        said.append("a dp-mixture has no document level: the concentration is not used, gamma is")
+        said.append("A dp-mixture has no document level: it uses gamma and ignores the concentration.")
     if settings.variant == "paper":
-        said.append("the paper's acceptance ratio leaves factors out: its law is not the posterior; exact is")
+        said.append(
+            "The paper's acceptance ratio leaves out some factors, so the chain's distribution is not the posterior. "
+            "Use the variant exact."
+        )
     return said
 
 
 def last_state(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> HdpState | Learner:
-    """Where a chain or stream of a record ended, to go on from or to look at.
+    """The last state of a chain or stream of a record.
 
-    `corpus` is the one that was given to `hdp`; a state has only the documents that were not held out.
+    `corpus` is the corpus that was given to `hdp`; the state contains only the documents that were not held out.
     """
     record = record if isinstance(record, Result) else read(Path(record))
     task = record.task
     if task.study != "hdp":
-        raise InputError(f"{task.study}/{task.name}: is not a record of `hdp`")
+        raise InputError(f"{task.study}/{task.name}: this is not a record of `hdp`")
     task.insist(corpus)
     if not 0 <= chain < task.params["chains"]:
         raise InputError(f"there is no chain {chain}: the record has chains 0 to {task.params['chains'] - 1}")

@@ -1,4 +1,4 @@
-"""`hyper`: the alpha and eta of largest marginal likelihood [George & Doss], with errors."""
+"""`hyper`: the alpha and eta with the largest marginal likelihood [George & Doss], with their errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
-FINE = 40  # points on a side of the surface
+FINE = 40  # points along each side of the surface
 
 
 def task_of(corpus: Corpus, topics: int, *, method: str, sweeps: int | None, seed: int, **how: Any) -> Task:
     """`how`: alphas, etas, shape, sampler, search, chains."""
     if method not in METHODS:
-        raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+        raise InputError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
     module = sampler_by_name(how["sampler"])
     params = {"topics": topics, "method": method, "sweeps": METHODS[method] if sweeps is None else sweeps, **how}
     if method != "tempering":
@@ -55,12 +55,12 @@ def _metrics(answer: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _path(steps: list[list[float]]) -> pd.DataFrame:
-    """Where EM went."""
+    """alpha and eta after each step of EM."""
     return pd.DataFrame(steps, columns=["alpha", "eta"]).rename_axis("step").reset_index()
 
 
 def tables_of(found: Several) -> dict[str, pd.DataFrame]:
-    """`trace`: where each tempered chain was; `surface`: log M-hat of the first one on a fine grid."""
+    """`trace`: the alpha and eta that each chain visited; `surface`: log M-hat from the first chain on a fine grid."""
     traces = [_trace(chain).assign(chain=number) for number, chain in enumerate(found.chains)]
     return {"trace": pd.concat(traces, ignore_index=True), "surface": _surface(found.chains[0])}
 

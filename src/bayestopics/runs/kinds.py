@@ -1,17 +1,20 @@
-"""The results of the commands: how each is summed up, shown and drawn.
+"""The results of the commands: how each is summarised, printed and drawn.
 
-All that they show is in the record, so that a result that was read shows the same as one that was just computed.
+Everything they show is in the record, so a result that was read from disk shows the same as a new one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import NAT
 from bayestopics.runs.record import check_place, read, write
 from bayestopics.runs.result import Result, Summary
 
@@ -22,21 +25,21 @@ if TYPE_CHECKING:
 
 
 class CommandResult(Result):
-    """What they share."""
+    """What the results of all commands share."""
 
     def __str__(self) -> str:
         return self.text()
 
     @property
     def name(self) -> str:
-        """The corpus, without the folder that it was read from."""
+        """The name of the corpus, without its folder."""
         return Path(self.task.corpus).name
 
     def text(self) -> str:
         return show_values(self.summary())
 
     def save(self, folder: Path | str, overwrite: bool = False) -> None:
-        """Write the record to a folder. A different record that is there stays, unless `overwrite` is true."""
+        """Write the record to a folder. A different record in that folder is replaced only if `overwrite` is true."""
         check_place(Path(folder), self.key, overwrite)
         write(self, Path(folder))
 
@@ -45,7 +48,7 @@ class CommandResult(Result):
         """Read a record that `save` or `--out` wrote."""
         result = read(Path(folder))
         if not isinstance(result, cls):
-            raise InputError(f"{folder}: is a record of {result.task.study}, not a {cls.__name__}")
+            raise InputError(f"{folder}: this is a record of `{result.task.study}`, not a {cls.__name__}")
         return result
 
     def _volatile(self, *names: str) -> Summary:
@@ -85,14 +88,14 @@ class FitResult(CommandResult):
         return draw_chains(self.trace, "log_joint", self.task.params["burn_in"], title, "log p(w, z) (nats)")
 
     def to_arviz(self) -> arviz.InferenceData:
-        """The traces, chains x draws, of what does not change when topics are relabelled."""
+        """The traces (chains x draws) of quantities that do not depend on the labels of the topics."""
         from bayestopics.runs.export import to_arviz
 
         return to_arviz(self)
 
 
 class EvidenceResult(CommandResult):
-    """log m(T) of every T, with its error."""
+    """The log evidence log m(T) of every T, with its error."""
 
     def summary(self) -> Summary:
         seconds = [rows["seconds"].tolist() for _, rows in self.tables["timing"].groupby("topics", sort=False)]
@@ -114,7 +117,7 @@ class EvidenceResult(CommandResult):
 
 
 class TopicPosteriorResult(CommandResult):
-    """The posterior of the number of topics, and whether to believe it."""
+    """The posterior of the number of topics, and diagnostics that say whether to trust it."""
 
     @property
     def posterior(self) -> dict[int, float]:
@@ -125,7 +128,7 @@ class TopicPosteriorResult(CommandResult):
         return {"posterior": self.posterior, **self.answer, "warnings": self.warnings}
 
     def text(self) -> str:
-        return show_posterior(self.summary())
+        return show_posterior(self.summary(), POSTERIOR)
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
@@ -133,7 +136,7 @@ class TopicPosteriorResult(CommandResult):
         return draw_posterior(self.posterior, f"{self.name}: posterior of the number of topics")
 
     def to_arviz(self) -> arviz.InferenceData:
-        """The number of topics of every kept step, chains x steps."""
+        """The number of topics at every kept step (chains x steps)."""
         from bayestopics.runs.export import chains_to_arviz
 
         kept = self.trace[self.trace["step"] >= self.task.params["burn_in"]]
@@ -141,7 +144,7 @@ class TopicPosteriorResult(CommandResult):
 
 
 class HyperResult(CommandResult):
-    """The best alpha and eta, with their Monte Carlo error and their own uncertainty."""
+    """The best alpha and eta, with their Monte Carlo error and their uncertainty given the corpus."""
 
     def text(self) -> str:
         return "\n".join([*_hyper_lines(self.answer), *show_warnings(self.warnings)])
@@ -157,11 +160,11 @@ class HyperResult(CommandResult):
         return super().plot()
 
     def to_arviz(self) -> arviz.InferenceData:
-        """Where each tempered chain was: alpha and eta, chains x sweeps."""
+        """The alpha and eta that each tempered chain visited (chains x sweeps)."""
         from bayestopics.runs.export import chains_to_arviz
 
         if "trace" not in self.tables:
-            raise InputError(f"{self.task.params['method']} has no chains")
+            raise InputError(f"the method {self.task.params['method']} has no chains to export")
         return chains_to_arviz(self, self.trace, ["alpha", "eta"])
 
 
@@ -170,7 +173,7 @@ class SelectResult(CommandResult):
 
     @property
     def posterior(self) -> dict[int, float]:
-        """Of T, uniform over those that were tried."""
+        """The posterior of T, for a prior that is uniform over the T that were tried."""
         return _by_number(self.answer["posterior"])
 
     def summary(self) -> Summary:
@@ -181,10 +184,10 @@ class SelectResult(CommandResult):
     def text(self) -> str:
         table = self.tables["evidence"]
         columns = {key: _or_none(table[key]) for key in ("topics", "log_evidence", "standard_error")}
-        shares = [f"{topics:6} topics  {share:7.2%}" for topics, share in self.posterior.items()]
         words = [*show_words(self.answer["top_words"]), ""]
-        best = [f"topics   {self.answer['topics']}", *_hyper_lines(self.answer), *show_warnings(self.warnings)]
-        return "\n".join([*words, show_evidence({**columns, "warnings": []}), "", *shares, "", *best])
+        shares = ["", *show_shares(self.posterior, POSTERIOR), "", "best values:", f"topics   {self.answer['topics']}"]
+        evidence = show_evidence({**columns, "warnings": []})
+        return "\n".join([*words, evidence, *shares, *_hyper_lines(self.answer), *show_warnings(self.warnings)])
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_evidence
@@ -201,7 +204,7 @@ class SelectResult(CommandResult):
 
 
 class HdpResult(CommandResult):
-    """The posterior of the number of topics of a model without a fixed one."""
+    """The number of topics of a model that does not fix it."""
 
     @property
     def posterior(self) -> dict[int, float]:
@@ -218,15 +221,21 @@ class HdpResult(CommandResult):
         summary = self.summary()
         lines = [*show_words(summary["top_words"]), ""]
         for name, drawn in (summary["concentrations"] or {}).items():
-            lines.append(f"{name} {drawn['mean']:.3g}, standard deviation {drawn['standard_deviation']:.2g}")
+            lines.append(f"{name}: mean {drawn['mean']:.3g}, standard deviation {drawn['standard_deviation']:.2g}")
         if len(summary["chains"]) > 1:
             for number, chain in enumerate(summary["chains"]):
                 mean = sum(topics * share for topics, share in chain["topics"].items())
                 start = "" if chain["start"] is None else f" from {chain['start']:2} topics"
-                lines.append(f"chain {number}{start}: {mean:.1f} topics")
+                lines.append(f"chain {number}{start}: {mean:.1f} topics on average")
             lines.append("")
         rest = {k: v for k, v in summary.items() if k not in ("top_words", "chains", "concentrations", "topics")}
-        return "\n".join([*lines, show_posterior({**rest, "posterior": self.posterior})])
+        for key in ("acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word"):  # None: does not apply
+            if rest[key] is None:
+                del rest[key]
+        if "heldout_per_word" not in rest:
+            del rest["heldout_standard_error"]
+        title = POSTERIOR if "log_joint" in self.trace else "number of topics at the end, as a share of the runs:"
+        return "\n".join([*lines, show_posterior({**rest, "posterior": self.posterior}, title)])
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
@@ -234,11 +243,11 @@ class HdpResult(CommandResult):
         return draw_posterior(self.posterior, f"{self.name}: number of topics, {self.task.name.replace('/', ', ')}")
 
     def to_arviz(self) -> arviz.InferenceData:
-        """The number of topics and the log joint of every kept sweep, chains x sweeps."""
+        """The number of topics and the log joint at every kept sweep (chains x sweeps)."""
         from bayestopics.runs.export import chains_to_arviz
 
         if "log_joint" not in self.trace:
-            raise InputError(f"{self.task.params['method']} has no chains")
+            raise InputError(f"the method {self.task.params['method']} has no chains to export")
         kept = self.trace[self.trace["sweep"] >= self.task.params["burn_in"]]
         return chains_to_arviz(self, kept, ["topics", "log_joint"])
 
@@ -259,8 +268,11 @@ class ScoreResult(CommandResult):
         return {**self.answer, **rows, "warnings": self.warnings}
 
     def text(self) -> str:
-        """Without the table of the documents, which may be long."""
-        return show_values({**self.answer, "warnings": self.warnings})
+        """The summary for people, without the table of the documents, which may be long."""
+        unit = "held-out word" if self.task.params["method"] == "completion" else "document"
+        return show_values(
+            {**self.answer, "warnings": self.warnings}, {"log_score": f"mean log probability of a {unit}"}
+        )
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_documents
@@ -273,11 +285,39 @@ class ScoreResult(CommandResult):
 # -- for people ----------------------------------------------------------------------------------------
 
 
-def show_values(values: Summary) -> str:
-    """One line per value; warnings, if there are any, come last."""
+POSTERIOR = "posterior probability of each number of topics:"
+# words for people, and the format of the number; a value with an error is rounded to two digits of its error
+SHOWN = {
+    "log_joint_mean": ("mean log joint probability log p(w, z) (nats)", "log_joint_error"),
+    "log_joint_error": ("its Monte Carlo standard error", ".2g"),
+    "seconds": ("sampling time (seconds)", ".2g"),
+    "tokens_per_second": ("tokens per second", ",.0f"),
+    "rhat": ("R-hat (the chains agree if it is at most 1.01)", ".3f"),
+    "rhat_topics": ("R-hat of the number of topics (good: at most 1.01)", ".3f"),
+    "rhat_log_joint": ("R-hat of the log joint (good: at most 1.01)", ".3f"),
+    "effective_sample_size": ("effective sample size", ".0f"),
+    "topics_of": ("the topics are those of", ""),
+    "mode": ("most probable number of topics", ""),
+    "acceptance_rate": ("share of proposals that were accepted", ".1%"),
+    "longest_stay": ("longest stay at one number of topics (steps)", ""),
+    "log_estimate_sd": ("scatter of the log evidence estimates (nats)", ",.1f"),
+    "total_variation": ("difference between chains (0: none, 1: complete)", ".2f"),
+    "log_score": ("mean log probability", "standard_error"),
+    "standard_error": ("its Monte Carlo standard error", ".2g"),
+    "sampling_error": ("its error from the choice of documents", ".2g"),
+    "perplexity": ("perplexity per word", ".4g"),
+    "heldout_tokens": ("number of held-out words", ""),
+    "heldout_per_word": ("log probability per held-out word (nats)", "heldout_standard_error"),
+    "heldout_standard_error": ("its standard error", ".2g"),
+}
+
+
+def show_values(values: Summary, labels: Mapping[str, str] = MappingProxyType({})) -> str:
+    """One line per value, labelled by `labels` or SHOWN; warnings, if there are any, come last."""
     rest = {name: value for name, value in values.items() if name != "warnings"}
-    width = max(map(len, rest), default=0)
-    lines = [f"{name.replace('_', ' '):{width}}  {_known(value)}" for name, value in rest.items()]
+    names = {name: labels.get(name, SHOWN.get(name, (name.replace("_", " "),))[0]) for name in rest}
+    width = max(map(len, names.values()), default=0)
+    lines = [f"{names[name]:{width}}  {_written(name, rest)}" for name in rest]
     return "\n".join([*lines, *show_warnings(values.get("warnings", []))])
 
 
@@ -285,18 +325,28 @@ def show_warnings(warnings: list[str]) -> list[str]:
     return [f"warning: {warning}" for warning in warnings]
 
 
-def _known(value: Any) -> Any:
-    return "unknown" if value is None or value != value else value  # nan is not equal to itself
+def _written(name: str, values: Summary) -> str:
+    value, form = values[name], SHOWN.get(name, ("", ""))[1]
+    if value is None or value != value:  # nan is not equal to itself
+        return "unknown"
+    if form in values:  # the name of the value's error
+        error = values[form]
+        form = f",.{max(0, 1 - math.floor(math.log10(error)))}f" if error else ".4g"
+    return format(value, form)
 
 
 def show_words(rows: list[dict[str, Any]]) -> list[str]:
-    return [f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in rows]
+    title = "share of the tokens and most frequent words of each topic:"
+    return [title, *(f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in rows)]
 
 
-def show_posterior(summary: Summary) -> str:
-    lines = [f"{topics:6} topics  {share:7.2%}" for topics, share in sorted(summary["posterior"].items())]
+def show_shares(shares: Mapping[int, float], title: str) -> list[str]:
+    return [title, *(f"{topics:6} topics  {share:6.1%}" for topics, share in sorted(shares.items()))]
+
+
+def show_posterior(summary: Summary, title: str) -> str:
     rest = {key: value for key, value in summary.items() if key != "posterior"}
-    return "\n".join([*lines, "", show_values(rest)])
+    return "\n".join([*show_shares(summary["posterior"], title), "", show_values(rest)])
 
 
 def show_evidence(summary: Summary) -> str:
@@ -305,29 +355,35 @@ def show_evidence(summary: Summary) -> str:
         lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
     if len(set(summary["topics"])) > 1 and "best" in summary:
         others = [str(topics) for topics in summary["not_excluded"] if topics != summary["best"]]
-        told = f"the errors do not exclude {', '.join(others)}" if others else "its errors exclude the others"
-        lines += ["", f"the largest is at {summary['best']} topics; {told}"]
+        told = f"the errors do not rule out {', '.join(others)}" if others else "the errors rule out all the others"
+        lines += ["", f"The evidence is largest at {summary['best']} topics; {told}."]
     if "one_labelling" in summary:
-        lines += ["", "for chains that keep to one labelling of their topics:"]
+        lines += ["", "Log evidence if the chains keep to one labelling of their topics:"]
         lines += [f"{t:6}  {value:13.2f}" for t, value in zip(summary["topics"], summary["one_labelling"], strict=True)]
+    explained = any(NAT in warning for warning in summary["warnings"])
+    unit = "in nats" if explained else f"in nats ({NAT})"
+    lines += ["", f"The log evidence log p(w | T) is the log probability of the whole corpus, {unit}."]
     if "unbiased" in summary:
-        about = "unbiased, their logs too low on average" if summary["unbiased"] else "biased"
-        lines += ["", f"the estimates of m(T) are {about}"]
+        about = "unbiased, so their logs are too low on average" if summary["unbiased"] else "biased"
+        lines.append(f"The estimates of p(w | T) are {about}.")
     return "\n".join([*lines, "", *show_warnings(summary["warnings"])]).rstrip()
 
 
 def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
-    """alpha, eta, what is known about them, and the chains."""
-    about = {"ellipse": "Monte Carlo error", "region": "alpha and eta themselves"}
+    """alpha and eta, the two regions around them, and the chains."""
+    about = {"ellipse": "Monte Carlo error", "region": "uncertainty given the corpus"}
     lines = [f"alpha    {answer['alpha']:.4g}", f"eta      {answer['eta']:.4g}"]
     for name, what in about.items():
         one = answer[name]
-        ends = one and ", ".join(f"{side} {one[side][0]:.4g} to {one[side][1]:.4g}" for side in ("alpha", "eta"))
-        lines.append(f"{name:8} " + (f"{one['level']:.0%}, {what}: {ends}" if one else "unknown"))
+        ends = one and ", ".join(f"{side} {one[side][0]:.3g} to {one[side][1]:.3g}" for side in ("alpha", "eta"))
+        lines.append(f"{name:8} " + (f"{what} ({one['level']:.0%}): {ends}" if one else f"unknown ({what})"))
     if answer.get("agreement") is not None:
-        lines.append(f"agreement of the chains: p = {answer['agreement']:.2g}")
+        lines.append(f"agreement of the chains: p = {answer['agreement']:.2g} (a small p means that they disagree)")
     if "chains" in answer:
-        lines += ["", "chain      alpha        eta  round trips  moved"]
+        trips = (
+            "a round trip crosses the grid of alpha and eta and comes back; moved is the share of sweeps with a move"
+        )
+        lines += ["", f"the chains ({trips}):", "chain      alpha        eta  round trips  moved"]
     for number, one in enumerate(answer.get("chains", [])):
         lines.append(
             f"{number:5}  {one['alpha']:9.4g}  {one['eta']:9.4g}  {one['round_trips']:11}  {one['moved']:5.0%}"
@@ -336,7 +392,7 @@ def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _by_number(content: Mapping[Any, float]) -> dict[int, float]:
-    """JSON has strings for keys."""
+    """The same with whole numbers as keys, which JSON turns into strings."""
     return {int(number): value for number, value in content.items()}
 
 

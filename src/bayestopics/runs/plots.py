@@ -1,4 +1,4 @@
-"""Figures of results, and what they share with the figures of the studies."""
+"""Figures of results, and the parts that they share with the figures of the studies."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from matplotlib.ticker import MaxNLocator
 from bayestopics.base.plotting import COLOURS, STYLE
 from bayestopics.hyper.best import Ellipse
 
-MARKERS = "osD^v<>p"  # one more than there are colours
-LINES = ("-", "--", ":")  # when all colours are taken, they begin again with the next kind of line
+MARKERS = "osD^v<>p"  # one more than there are colours, so that the combinations differ
+LINES = ("-", "--", ":")  # when all colours are used up, they start again with the next line style
 LEVELS = (-300.0, -100.0, -30.0, -10.0, -4.5, -3.0, -2.0, -1.0, -0.5, 0.0)  # nats; a chi-square of 2 at 95 % is at -3
-# Monte Carlo ellipses and regions of h itself look the same in all figures
+# Monte Carlo ellipses and regions of h have the same look in all figures
 ELLIPSE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 1.6}
 REGION: dict[str, Any] = {"color": COLOURS[6], "linewidth": 1.2, "linestyle": "--"}
 CHOSEN: dict[str, Any] = {"s": 110, "facecolor": "none", "edgecolor": COLOURS[1], "linewidth": 1.6, "zorder": 5}
@@ -28,7 +28,7 @@ H = ("alpha", "eta")
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and a line for each name, however many there are.
+    """A colour, a marker and a line style for each of any number of names.
 
     Give the names in the order of their registry, so that each has the same look in all figures.
     """
@@ -40,7 +40,7 @@ def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def shades(count: int) -> list[Any]:
-    """From white to a grey that lines and marks stand out from."""
+    """Shades from white to a grey that is light enough for lines and markers to stand out."""
     return list(matplotlib.colormaps["Greys"](np.linspace(0.0, 0.55, count)))
 
 
@@ -50,7 +50,8 @@ def outline(axis: Axes, ellipse: Ellipse | None, label: str, style: dict[str, An
 
 
 def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarray, lowest: float) -> QuadContourSet:
-    """log M-hat, etas x alphas, 0 at the top; levels below `lowest`, which panels side by side share, are left out."""
+    """Contours of log M-hat (etas x alphas), whose largest value is 0. Levels below `lowest` are left out; panels side
+    by side share it."""
     first = max(0, int(np.searchsorted(LEVELS, lowest, side="right")) - 1)
     levels = LEVELS[min(first, len(LEVELS) - 2) :]
     axis.contour(alphas, etas, values, levels=levels, colors="#999999", linewidths=0.5, linestyles="solid")
@@ -61,7 +62,7 @@ def contours(axis: Axes, alphas: np.ndarray, etas: np.ndarray, values: np.ndarra
 
 
 def _empty(width: float, height: float) -> tuple[Figure, Axes]:
-    """A figure of its own, which pyplot does not know and so does not show a second time."""
+    """A figure that pyplot does not know about, so that a notebook does not show it twice."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 
@@ -81,7 +82,7 @@ def draw_chains(trace: pd.DataFrame, column: str, burn_in: int, title: str, labe
 
 @matplotlib.rc_context(STYLE)
 def draw_evidence(table: pd.DataFrame, best: int, title: str, label: str) -> Figure:
-    """log evidence over T, with two standard errors either side."""
+    """log evidence over T, with two standard errors on either side."""
     figure, axis = _empty(7, 4.2)
     errors = 2 * table["standard_error"].fillna(0.0)
     axis.errorbar(table["topics"], table["log_evidence"], errors, marker="o", markersize=5, capsize=3)
@@ -105,8 +106,8 @@ def draw_posterior(posterior: Mapping[int, float], title: str) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
-    """log M-hat over the grid of the first tempered chain; the best h of every chain and of all, with its Monte Carlo
-    ellipse and the region of h."""
+    """log M-hat over the grid of the first tempered chain; the best h of each chain and of all chains together, with
+    its Monte Carlo ellipse and the region of h."""
     values = surface.pivot(index="eta", columns="alpha", values="log_m")
     figure, axis = _empty(7, 5.4)
     shown = contours(axis, values.columns.to_numpy(), values.index.to_numpy(), values.to_numpy(), values.min().min())
@@ -125,7 +126,7 @@ def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -
 
 
 def _ellipse(content: Mapping[str, Any] | None) -> Ellipse | None:
-    """From what `Ellipse.summary` says."""
+    """An ellipse from its `Ellipse.summary`."""
     if content is None:
         return None
     rows = tuple(tuple(row) for row in content["log_covariance"])
@@ -145,7 +146,7 @@ def draw_path(path: pd.DataFrame, title: str) -> Figure:
 
 @matplotlib.rc_context(STYLE)
 def draw_documents(documents: pd.DataFrame, title: str) -> Figure:
-    """log L(d) per word of every document that was left out, by length."""
+    """log L(d) per word of every document that was left out, over its length."""
     known = documents[documents["tokens"] > 0]
     figure, axis = _empty(7, 4)
     axis.scatter(known["tokens"], known["log_likelihood"] / known["tokens"], s=14)

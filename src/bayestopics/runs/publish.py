@@ -1,11 +1,11 @@
-"""Run records to MLflow: one run for each record, however often it is published.
+"""Publishes run records to MLflow: one MLflow run per record, however often it is published.
 
-The figures and tables of a study are artifacts of a parent run, which is one for each study and scale.
+The figures and tables of a study are artifacts of a parent run; there is one parent run per study and scale.
 
-Only this module imports mlflow, and only when it is called: the import takes seconds. Publishing is the work of one
-process at a time (the workflow's `mlflow_writer` resource). MLflow makes a fresh sqlite store by dozens of migrations,
-which cannot be taken up again when they are cut short and crash when two processes run them; so a store is made
-elsewhere and put in its place when it is whole.
+Only this module imports mlflow, and only when it is called, because the import takes seconds. Only one process may
+publish at a time (the workflow's `mlflow_writer` resource). MLflow creates a new sqlite store by dozens of migrations.
+They cannot be resumed after an interruption, and they crash when two processes run them. So a store is created in
+another place, and moved to its own place when it is complete.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from bayestopics.base.problems import InputError
 from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
 
-RESULTS = Path("results")  # the store of a command, in the present folder
+RESULTS = Path("results")  # where a command keeps its store, in the present folder
 EXPERIMENT = "bayestopics"
 IDENTITY = "bayestopics.identity"
-PARENT = "bayestopics.parent"  # the tag of a parent run is its name; a child has the id of its parent
-CHILD_OF = "bayestopics.child_of"
-POINTS = 200  # of a trace that MLflow gets; the record has all
-BATCH = 1000  # metrics a call, MLflow's limit
-# tables that MLflow draws as curves, and the column that is their step
+PARENT = "bayestopics.parent"  # tag of a parent run: its name
+CHILD_OF = "bayestopics.child_of"  # tag of a child run: the id of its parent
+POINTS = 200  # points of a trace that are sent to MLflow; the record has all of them
+BATCH = 1000  # metrics per call, MLflow's limit
+# tables that MLflow draws as curves, and the columns that may be their step
 STEPS = {"trace": ("sweep", "step", "documents"), "evidence": ("topics",), "scores": ("topics",), "steps": ("number",)}
-FROM_0 = ("sweep", "step", "number")  # these begin at 0; numbers of topics and of documents seen are what they are
+FROM_0 = ("sweep", "step", "number")  # these are counted from 0, and shown from 1
 
 
 def tracking_uri(results: Path) -> str:
@@ -47,7 +47,7 @@ def _sqlite(path: Path) -> str:
 
 
 def create_store(results: Path) -> str:
-    """Create the store and the experiment if they are not there; returns the experiment's id."""
+    """Create the store and the experiment if they do not exist; returns the experiment's id."""
     client = _client(results)
     experiment = client.get_experiment_by_name(EXPERIMENT)
     if experiment is not None:
@@ -60,10 +60,10 @@ def create_store(results: Path) -> str:
 def publish(
     folders: Iterable[Path], results: Path, parent: str | None = None, shown: Iterable[Path] = ()
 ) -> dict[str, str]:
-    """Publish these records; returns record key -> MLflow run id. A record that is there already is left alone.
+    """Publish these records; returns record key -> MLflow run id. A record that is already there is left alone.
 
-    With `parent`, the name of a run that all of them are children of; files and folders that are `shown` are its
-    artifacts, and take the place of those that it had by the same names.
+    `parent` is the name of a run that becomes the parent of all of them. The files and folders in `shown` become its
+    artifacts, and replace artifacts with the same names.
     """
     client = _client(results)
     experiment = create_store(results)
@@ -75,7 +75,7 @@ def publish(
         for run in client.search_runs([experiment], f"tags.`{IDENTITY}` = '{record.key}'"):
             if run.info.status == "FINISHED":
                 finished = run.info.run_id
-            else:  # an earlier publication was cut short
+            else:  # an earlier publication was interrupted
                 client.delete_run(run.info.run_id)
         published[record.key] = finished or _publish_one(client, experiment, record, folder)
         if above:
@@ -86,7 +86,7 @@ def publish(
 def publish_or_say(
     folders: Iterable[Path], results: Path = RESULTS, parent: str | None = None, shown: Iterable[Path] = ()
 ) -> dict[str, str]:
-    """As `publish`; whatever goes wrong at the store is one line."""
+    """Like `publish`, but every failure of the store is an error of one line."""
     try:
         return publish(folders, results, parent, shown)
     except ImportError:
@@ -102,7 +102,7 @@ def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Pat
     there = client.search_runs([experiment], f"tags.`{PARENT}` = '{name}'")
     run = there[0] if there else client.create_run(experiment, run_name=name, tags={PARENT: name})
     for path in shown:
-        inside = sorted(path.glob("[!.]*")) if path.is_dir() else []  # not the marks of Snakemake
+        inside = sorted(path.glob("[!.]*")) if path.is_dir() else []  # without Snakemake's hidden files
         for file in inside:
             client.log_artifact(run.info.run_id, str(file), path.name)
         if not path.is_dir():
@@ -113,7 +113,7 @@ def _publish_parent(client: Any, experiment: str, name: str, shown: Iterable[Pat
 
 def _client(results: Path) -> Any:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # a server that is away is said to be, soon
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")  # report an unreachable server soon
     os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")
     from mlflow import MlflowClient
 
@@ -146,7 +146,7 @@ def _publish_one(client: Any, experiment: str, record: Result, folder: Path) -> 
     start = end - round(1000 * record.volatile["wall_seconds"])
     run = client.create_run(experiment, start_time=start, run_name=definition.name, tags=tags)
     params = {"corpus": definition.corpus, "seed": definition.seed, **definition.params}
-    # what stands before the slash is a section of MLflow's charts
+    # the part before the slash becomes a section of MLflow's charts
     numbers = {f"result/{key}": value for key, value in record.metrics.items() if math.isfinite(value)}
     numbers |= {f"usage/{key}": value for key, value in record.volatile.items() if isinstance(value, float)}
     metrics = [Metric(key, float(value), end, 0) for key, value in numbers.items()]
@@ -164,8 +164,8 @@ def _publish_one(client: Any, experiment: str, record: Result, folder: Path) -> 
 
 
 def _points(record: Result) -> Iterable[tuple[str, int, float]]:
-    """(table/column, step, value): at most POINTS finite values a column, evenly spaced. A step is a sweep or a
-    step, counted from 1, or a number of topics or documents."""
+    """(table/column, step, value): at most POINTS finite values per column, evenly spaced. The step is a sweep or step,
+    counted from 1, or a number of topics or documents."""
     for name, keys in STEPS.items():
         table = record.tables.get(name)
         key = None if table is None else next((key for key in keys if key in table.columns), None)
@@ -180,7 +180,7 @@ def _points(record: Result) -> Iterable[tuple[str, int, float]]:
 
 
 def _chains(table: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
-    """The ending of a metric's name, and the rows: a curve of its own for each of several chains."""
+    """The ending of the metric's name and the rows of each chain: every chain gets its own curve."""
     if "chain" not in table or table["chain"].nunique() < 2:
         return [("", table)]
     return [(f", chain {number}", rows) for number, rows in table.groupby("chain", sort=True)]

@@ -1,4 +1,4 @@
-"""Run records: a result in one folder that is whole or absent.
+"""Run records: a result in one folder, which is always complete or absent.
 
     run.json        task, versions, metrics, answer, warnings; and `volatile`, which differs from run to run
     trace.parquet   one row per sweep
@@ -6,7 +6,7 @@
     *.parquet       further tables
     arrays.npz      arrays, where needed
 
-"Same bits" means: everything but `volatile` and timing.parquet, for the same versions and CPU type.
+"Same bits" means that everything except `volatile` and timing.parquet is identical, for the same versions and CPU type.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def read(folder: Path) -> Result:
             answer=content["answer"],
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{folder}: no readable run record ({type(error).__name__}: {error})") from None
+        raise InputError(f"{folder}: has no readable run record ({type(error).__name__}: {error})") from None
 
 
 def is_record(folder: Path) -> bool:
@@ -77,19 +77,19 @@ def is_record(folder: Path) -> bool:
 
 
 def check_place(folder: Path, key: str | None = None, overwrite: bool = False) -> Result | None:
-    """Whether a record with this key may be written here; if it is there already, it is returned.
+    """Check that a record with this key may be written here; if this record is there already, return it.
 
-    Without a key: whether any record may be written here at all.
+    Without a key, check that any record may be written here at all.
     """
     if not folder.exists():
         return None
     if not is_record(folder):
-        raise InputError(f"--out {folder}: exists, and is not a run record")
+        raise InputError(f"--out {folder}: exists and is not a run record; choose another folder")
     if overwrite or key is None:
         return None
     there = read(folder)
     if there.key != key:
-        raise InputError(f"--out {folder}: has a different finished run; --overwrite replaces it")
+        raise InputError(f"--out {folder}: holds a different finished run; --overwrite replaces it")
     return there
 
 
@@ -97,7 +97,7 @@ def same_bits(first: Result, second: Result) -> bool:
     """Whether two results agree in everything that is not volatile."""
     tables = [set(result.tables) - set(VOLATILE_TABLES) for result in (first, second)]
     return (
-        first.task.identity == second.task.identity  # a tuple among the params is a list once it was read
+        first.task.identity == second.task.identity  # not the params: a tuple becomes a list when it is read
         and canonical(first.metrics) == canonical(second.metrics)
         and canonical(first.answer) == canonical(second.answer)
         and first.warnings == second.warnings
@@ -110,5 +110,5 @@ def same_bits(first: Result, second: Result) -> bool:
 
 
 def _same_array(first: np.ndarray, second: np.ndarray) -> bool:
-    """To the bit, so nan is nan, and float32 is not float64."""
+    """Compare bit by bit, so that nan equals nan and float32 differs from float64."""
     return first.dtype == second.dtype and first.shape == second.shape and first.tobytes() == second.tobytes()

@@ -1,4 +1,4 @@
-"""What came out of a task: the same few things for every command and every run of a study."""
+"""The result of a task, in the same form for every command and every run of a study."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ def versions() -> dict[str, str]:
 
 
 def key(task: Task, used: Mapping[str, str]) -> str:
-    """The task and the versions that make it: what a record, a checkpoint and a published run are known by."""
+    """A hash of the task and the package versions, which identifies a record, a checkpoint and a published run."""
     return hashlib.sha256((task.identity + canonical(used)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A task and what came out of it.
+    """A task and its result.
 
     Attributes
     ----------
     task : Task
         What was computed, on which corpus, with which seed.
     metrics : dict
-        Numbers by name; nan where there is none.
+        Numbers by name; nan where a number is unknown.
     warnings : list of str
-        What to know before trusting the result.
+        What to know before trusting the result, one sentence or more each.
     tables : dict of pandas.DataFrame
     arrays : dict of numpy.ndarray
     answer : dict
         The part of `summary()` that is not in the tables.
     volatile : dict
-        What differs from run to run: seconds, memory, the machine.
+        Everything that differs from run to run: seconds, memory, the machine.
     versions : dict
-        Of Python and the packages that made it.
+        The versions of Python and of the packages.
     """
 
     task: Task
@@ -73,11 +73,11 @@ class Result:
 
     @property
     def trace(self) -> pd.DataFrame:
-        """One row per sweep or step, where there is a chain."""
+        """One row per sweep or step, if there is a chain."""
         return self.tables["trace"]
 
     def summary(self) -> Summary:
-        """What the command prints, as a dictionary; its keys are those of `--json`."""
+        """The result as a dictionary, with the same keys as the output of `--json`."""
         return {**self.answer, "warnings": self.warnings}
 
     def text(self) -> str:
@@ -86,13 +86,13 @@ class Result:
 
     def plot(self) -> Figure:
         """A figure of the result."""
-        raise InputError(f"there is no figure of {self.task.study}")
+        raise InputError(f"there is no figure of the result of `{self.task.study}`")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.task.corpus}>\n{self.text()}"
 
     def _repr_html_(self) -> str:
-        """In a notebook: the summary, warnings first."""
+        """The summary in a notebook, with the warnings first."""
         said = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
         warnings = f'<ul style="color:#a33">{said}</ul>' if said else ""
         title = html.escape(f"{self.task.study}: {self.task.corpus}")
@@ -100,11 +100,11 @@ class Result:
         return f"<h4>{title}</h4>{warnings}<pre>{html.escape(chr(10).join(quiet))}</pre>"
 
 
-Compute = Callable[..., Result]  # of task, corpus, checkpoint; keywords are bound before
+Compute = Callable[..., Result]  # takes task, corpus and checkpoint; its keyword arguments are already bound
 
 
 def class_of(task: Task) -> type[Result]:
-    """What the command returns; a run of a study is a plain Result."""
+    """The class that the command returns; a run of a study is a plain Result."""
     if task.scale != OWN or task.study not in KINDS:
         return Result
     module, _, name = KINDS[task.study].partition(":")
@@ -113,7 +113,7 @@ def class_of(task: Task) -> type[Result]:
 
 
 def of_its_kind(result: Result, **changes: Any) -> Result:
-    """The same, with changes, as the class that its command returns."""
+    """The same result, with changes, in the class that its command returns."""
     content = {one.name: getattr(result, one.name) for one in fields(result)}
-    content["answer"] = without_nan(result.answer)  # as it will be read again
+    content["answer"] = without_nan(result.answer)  # the same as when it is read from disk
     return class_of(result.task)(**content | changes)

@@ -20,17 +20,18 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
-# what each method needs beside the model and the chain
+# the options of each method, besides those of the model and the chain
 OPTIONS = {"completion": ("heldout",), "leave-one-out": ("documents", "thin", "particles", "beta", "warm_up")}
 NUMBERS = ("log_score", "standard_error", "sampling_error", "perplexity", "heldout_tokens")
 
 
 def task_of(corpus: Corpus, topics: int, prior: Prior, *, method: str, sampler: str, seed: int, **work: Any) -> Task:
-    """`work`: sweeps, burn_in, and the options of the method; those of the other one are left out."""
+    """`work`: sweeps, burn_in, and the options of the methods; those of the other method are left out."""
     if method not in OPTIONS:
-        raise InputError(f"unknown method {method!r}; known are {', '.join(OPTIONS)}")
+        raise InputError(f"unknown method {method!r}; choose from {', '.join(OPTIONS)}")
     if work["sweeps"] < 1 or work["burn_in"] < 0:
-        raise InputError(f"nothing to do with {work['sweeps']} sweeps and {work['burn_in']} of burn-in")
+        sizes = f"{work['sweeps']} and {work['burn_in']}"
+        raise InputError(f"at least 1 sweep is needed, and a burn-in of 0 or more, not {sizes}")
     module = sampler_by_name(sampler)
     prior.alpha_vector(topics)
     params: dict[str, Any] = {
@@ -48,7 +49,7 @@ def task_of(corpus: Corpus, topics: int, prior: Prior, *, method: str, sampler: 
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """`documents`, of leave-one-out: one row per document."""
+    """Compute the score. Leave-one-out has a table `documents`, one row per document."""
     params = dict(task.params)
     method, topics = params.pop("method"), params.pop("topics")
     prior = Prior(params.pop("alpha"), params.pop("eta"))

@@ -1,11 +1,11 @@
-"""Which model? (T, alpha, eta) together, with their uncertainty.
+"""`select`: chooses T, alpha and eta together, with their uncertainty.
 
-For each number of topics T a chain that samples h = (alpha, eta) with the topics finds the best h for it, and the
-evidence log m(T, h) is estimated there by annealing. What is exact: each estimate of m(T, h) is unbiased, whatever h
-is. What is not: h varies from T to T, so that p(w | T) is an integral of m(T, h) over the prior of h, taken here as
-uniform in the logs between wide ends; the integral is by Laplace, with the covariance of the sampled log h. It adds a
-few nats, differently for different T. At the best T serial tempering then gives h with both its regions, and one chain
-the topics.
+For each number of topics T, a chain that samples h = (alpha, eta) together with the topics finds the best h, and
+annealing estimates the evidence log m(T, h) there. These estimates of m(T, h) are unbiased for every h. The step from
+m(T, h) to p(w | T) is an approximation: p(w | T) is the integral of m(T, h) over the prior of h, which is taken as
+uniform in log h between wide ends. The integral is computed by Laplace's method with the covariance of the sampled
+log h; it changes the log evidence by a few nats, by different amounts for different T. At the best T, serial tempering
+then gives h with its two regions, and one more chain gives the topics.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.base.seeds import generator
+from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.compute import evidence
 from bayestopics.evidence.estimate import not_excluded
@@ -38,14 +39,14 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 from bayestopics.runs.words import top_words, topics_table
 
-LOG_AREA = 2 * np.log(np.log(ENDS[1] / ENDS[0]))  # of the prior of log h
+LOG_AREA = 2 * np.log(np.log(ENDS[1] / ENDS[0]))  # log of the area on which the prior of log h is uniform
 SAMPLER = "single-site"
 SHORTEST_TEMPERING = 1000  # sweeps
 
 
 def task_of(corpus: Corpus, topics: Sequence[int], seed: int, **work: Any) -> Task:
-    """`work`: sweeps of each chain of h, steps of each ladder of annealing, repeats of it for each T, chains of
-    tempering at the best T."""
+    """`work`: sweeps of each chain that samples h, steps and repeats of annealing for each T, and tempering chains at
+    the best T."""
     check(topics, work["sweeps"])
     params = {"topics": sorted(set(topics)), **work}
     return Task(
@@ -55,14 +56,14 @@ def task_of(corpus: Corpus, topics: Sequence[int], seed: int, **work: Any) -> Ta
 
 def check(topics: Sequence[int], sweeps: int) -> None:
     if not topics or min(topics) < 2:
-        raise InputError(f"alpha has no meaning with one topic: try numbers of topics from 2 on, not {list(topics)}")
+        raise InputError(f"alpha has no meaning with one topic: use numbers of topics from 2 on, not {list(topics)}")
     if sweeps < SHORTEST:
-        raise InputError(f"a chain of alpha and eta needs at least {SHORTEST} sweeps, not {sweeps}")
+        raise InputError(f"a chain that samples alpha and eta needs at least {SHORTEST} sweeps, not {sweeps}")
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """`evidence`: one row per T, with alpha, eta, log_evidence at it, standard_error, log_marginal and posterior. alpha
-    and eta of the answer are those of tempering."""
+    """The table `evidence` has one row per T: alpha, eta, log_evidence at these values, its standard_error,
+    log_marginal and posterior. The alpha and eta of the answer come from tempering at the best T."""
     params = task.params
     rows, doubts = _each_number(task, corpus, checkpoint, workers)
     table = pd.DataFrame(rows)
@@ -90,7 +91,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
     return Result(
         task,
         {"topics": best, "alpha": found["alpha"], "eta": found["eta"], "probability": float(table["posterior"].max())},
-        [*empty_documents(corpus), *doubts, *_doubts(table, best, params["repeats"]), *hyper.warnings],
+        explain_once([*empty_documents(corpus), *doubts, *_doubts(table, best, params["repeats"]), *hyper.warnings]),
         tables={"evidence": table, "topics": topics_table(corpus, counts, found["eta"]), **tables_of(hyper)},
         answer=answer,
     )
@@ -99,8 +100,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
 def _each_number(
     task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int
 ) -> tuple[list[dict[str, float]], list[str]]:
-    """The evidence of each T at its best h, and what is to be doubted. It can be killed anywhere: what is finished of
-    a T is in its parts of the checkpoint."""
+    """The evidence of each T at its best h, and warnings. The run can be interrupted anywhere: the finished parts of
+    each T are in the checkpoint."""
     params = task.params
     saved: tuple[list[dict[str, float]], list[str]] | None = checkpoint.load()
     rows, doubts = saved or ([], [])
@@ -120,6 +121,7 @@ def _each_number(
             seed=task.seed,
             workers=workers,
             checkpoint=checkpoint.part(f"evidence/{number}"),
+            unit="steps",
         )
         value, error = found["log_evidence"][0], found["standard_error"][0]
         rows.append(
@@ -132,13 +134,13 @@ def _each_number(
 
 
 def log_volume(chain: FullBayes) -> float:
-    """Laplace: log of the integral over log h of m(h) / m(mode) times the prior's density."""
+    """log of the integral over log h of m(h) / m(mode) times the prior density, by Laplace's method."""
     covariance = np.cov(np.log(chain.draws).T)
     return float(np.log(2 * np.pi) + 0.5 * np.linalg.slogdet(covariance)[1] - LOG_AREA)
 
 
 def _counts(task: Task, corpus: Corpus, topics: int, prior: Prior, checkpoint: Checkpoint) -> np.ndarray:
-    """Terms x topics after the last sweep of one chain at the chosen model, the one that `fit` would run."""
+    """Counts (terms x topics) after the last sweep of one chain of the chosen model, the chain that `fit` would run."""
     sweeps = 2 * max(1, task.params["sweeps"] // 2)
     rng, part = generator(task.seed, "fit/fit/chain-0/"), checkpoint.part("fit")
     chain = run_chain(corpus, topics, prior, sampler=SAMPLER, sweeps=sweeps, rng=rng, checkpoint=part)
@@ -148,8 +150,14 @@ def _counts(task: Task, corpus: Corpus, topics: int, prior: Prior, checkpoint: C
 def _doubts(table: pd.DataFrame, best: int, repeats: int) -> list[str]:
     said = []
     if best in (table["topics"].iloc[0], table["topics"].iloc[-1]) and len(table) > 1:
-        said.append(f"T={best} is the first or the last that was tried: try more")
+        said.append(
+            f"The best number of topics, {best}, is at the end of those that were tried, so a better one may lie "
+            "beyond. Try more (--topics)."
+        )
     near = table[not_excluded(table["log_marginal"].tolist(), table["standard_error"].tolist(), repeats)]
     if len(near) > 1:
-        said.append(f"the errors do not tell apart T = {', '.join(map(str, near['topics']))}")
+        said.append(
+            f"The errors are too large to decide between {', '.join(map(str, near['topics']))} topics. Use more "
+            "annealing steps (--steps)."
+        )
     return said

@@ -1,4 +1,4 @@
-"""What defines a run."""
+"""A task: everything that defines a run."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ OWN = "own"  # the scale of a run that belongs to no study
 
 @dataclass(frozen=True)
 class Task:
-    """What to compute, and with what. Its `identity` is a hash of all of it but the name of the corpus: a file that was
-    moved is the same corpus."""
+    """What to compute, on which corpus. `identity` is a hash of all fields except the corpus name, because a file that
+    was moved is still the same corpus."""
 
-    study: str  # or the command, where it belongs to no study
+    study: str  # the study, or the command if the run belongs to no study
     scale: str
     name: str
     params: Mapping[str, Any]
@@ -38,11 +38,11 @@ class Task:
         return hashlib.sha256(canonical(content).encode()).hexdigest()
 
     def generator(self, part: str = "") -> np.random.Generator:
-        """The run's random generator, or that of a part of it."""
+        """The random generator of the run, or of a part of it."""
         return generator(self.seed, f"{self.study}/{self.name}/{part}")
 
     def insist(self, corpus: Corpus) -> None:
-        """This is the corpus of the task."""
+        """Refuse any corpus but that of the task."""
         if corpus.fingerprint != self.fingerprint:
             raise InputError(
                 f"{corpus.name}: is not the corpus of this record ({self.corpus}): their fingerprints differ"
@@ -50,7 +50,7 @@ class Task:
 
 
 def describe(corpus: Corpus | None) -> dict[str, str]:
-    """Which corpus a task is about; some have none."""
+    """The name and fingerprint of a task's corpus; some tasks have none."""
     if corpus is None:
         return {"corpus": "none", "fingerprint": "none"}
     return {"corpus": corpus.name, "fingerprint": corpus.fingerprint}

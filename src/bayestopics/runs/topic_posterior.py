@@ -30,7 +30,7 @@ def task_of(corpus: Corpus, prior: Prior, walk: Walk, inner: Inner, seed: int) -
         "sampler": inner.sampler,
         "z_start": inner.start,
     }
-    samplers = [SAMPLERS[inner.sampler].module] if inner.sampler in SAMPLERS else []  # not for draws of the prior
+    samplers = [SAMPLERS[inner.sampler].module] if inner.sampler in SAMPLERS else []  # none for draws from the prior
     code = code_hash(__name__, *samplers)
     return Task("topics", OWN, "pmmh", params, seed, **describe(corpus), code=code)
 
@@ -38,7 +38,8 @@ def task_of(corpus: Corpus, prior: Prior, walk: Walk, inner: Inner, seed: int) -
 def compute(
     task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, inner: Inner, workers: int = 1
 ) -> Result:
-    """`trace`: one row per step and chain, the burn-in included; `posterior`: T and its share of the kept steps."""
+    """Run the chains. Tables: `trace`, one row per step and chain, with the burn-in; `posterior`, each T with its share
+    of the kept steps."""
     prior = Prior(task.params["alpha"], task.params["eta"])
     found = pmmh(corpus, prior, walk, inner, seed=task.seed, workers=workers, checkpoint=checkpoint)
     numbers = _numbers(found)

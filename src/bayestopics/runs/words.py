@@ -1,4 +1,4 @@
-"""Topics as records and commands show them, from counts: terms x topics."""
+"""Topics as records and commands show them, from a matrix of counts (terms x topics)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOP_WORDS = 10
 
 
 def top_words(corpus: Corpus, counts: np.ndarray) -> list[dict[str, Any]]:
-    """Topics, largest first: their share of the tokens and most frequent words. `topic` is the column."""
+    """The topics, largest first: share of the tokens and most frequent words. `topic` is the column of the counts."""
     share = _shares(counts)
     best = np.argsort(-counts, axis=0, kind="stable")[:TOP_WORDS]
     return [
@@ -27,7 +27,7 @@ def top_words(corpus: Corpus, counts: np.ndarray) -> list[dict[str, Any]]:
 
 
 def topics_table(corpus: Corpus, counts: np.ndarray, eta: float) -> pd.DataFrame:
-    """E[beta | z] in long form: topic, term, probability (the terms that occur in the topic), sorted."""
+    """E[beta | z] with one row per topic and term that occurs in it, sorted by topic and probability."""
     beta = counts.T + eta
     beta /= beta.sum(axis=1, keepdims=True)
     terms, topics = np.nonzero(counts)
