@@ -156,7 +156,7 @@ def test_disagreement_is_said_in_words() -> None:
     streams = hdp(corpus, method="truncation-free", sweeps=1, batch_size=5, chains=4).summary()
     ends = [int(k) for k in streams["topics"]]
     assert len(ends) > 1
-    assert f"the streams end with {min(ends)} to {max(ends)} topics" in streams["warnings"][-1]
+    assert f"its runs end with {min(ends)} to {max(ends)} topics" in streams["warnings"][-1]
 
 
 def test_nothing_to_do() -> None:

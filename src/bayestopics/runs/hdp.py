@@ -47,7 +47,7 @@ FEW = 0.5  # if the largest estimate makes up more than this share of a document
 
 def task_of(corpus: Corpus, settings: HdpSettings, chains: int, seed: int) -> Task:
     if chains < 1:
-        raise InputError(f"at least 1 chain is needed, not {chains}")
+        raise InputError(f"at least 1 chain is needed, not {chains} chains")
     params = {**asdict(settings), "sweeps": settings.work, "moves": settings.moves_a_sweep, "chains": chains}
     name = f"{settings.model}/{settings.method}"
     return Task("hdp", OWN, name, params, seed, **describe(corpus), code=code_hash(__name__))
