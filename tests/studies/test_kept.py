@@ -12,7 +12,7 @@ from bayestopics.corpus.registry import Registry
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 from bayestopics.studies import claims
-from bayestopics.studies.kept import LARGEST_FIGURE, made, make_again, read_kept, watched, write_kept
+from bayestopics.studies.kept import LARGEST_FIGURE, errors_again, made, make_again, read_kept, watched, write_kept
 from bayestopics.studies.records import MissingRecords
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +101,8 @@ def kept_claims() -> pd.DataFrame:
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_kept_figures_and_tables_are_made_again(study, keep, tmp_path):
-    make_again(keep.plan_at_scale(study), read_kept(KEPT / study), tmp_path / study, tmp_path / "old", "paper")
+    plan, records = keep.plan_at_scale(study), read_kept(KEPT / study)
+    make_again(plan, records, errors_again(study, records.values()), tmp_path / study, tmp_path / "old", "paper")
     again = {path.name for path in (tmp_path / study).glob("*")}
     assert again == {path.name for path in (KEPT / study).iterdir() if path.suffix != ".parquet"}
     for name in again:
@@ -115,7 +116,8 @@ def test_kept_figures_and_tables_are_made_again(study, keep, tmp_path):
 
 def test_kept_verdicts_are_computed_again(kept_claims):
     records = {study: read_kept(KEPT / study) for study in STUDIES}
-    again = claims.table(records, Registry().entries, "paper", ()).set_index("id")
+    errors = {study: errors_again(study, records[study].values()) for study in STUDIES}
+    again = claims.table_of(claims.answers(records, errors, Registry().entries, ()), "paper").set_index("id")
     is_kept = kept_claims["evidence"] == "kept"
     assert is_kept.any()
     same = ["ours", "error", "verdict", "rule"]

@@ -16,7 +16,7 @@ from bayestopics.base.plotting import use_style
 from bayestopics.corpus.registry import Registry
 from bayestopics.runs.record import is_record, read
 from bayestopics.studies import claims
-from bayestopics.studies.kept import make_again, read_kept, watched, with_old_answers, write_kept
+from bayestopics.studies.kept import errors_again, make_again, read_kept, watched, with_old_answers, write_kept
 from bayestopics.studies.plan import Plan, Settings, names_in, plan_of
 
 SCALE = "paper"
@@ -32,16 +32,16 @@ def plan_at_scale(study: str) -> Plan:
 
 
 def keep(kept: Path, add: bool) -> None:
-    found = {}
+    found, errors = {}, {}
     for study in names_in(SETTINGS):
         plan, records = plan_at_scale(study), read_kept(kept / study)
         new = [folder for folder in sorted((PAPER / study).glob("*")) if add and is_record(folder)]
         records |= {folder.name: watched(read(folder)) for folder in new}
         records = {run: records[run] for run in plan.runs if run in records}  # not those of other settings
         if records:
-            found[study] = records
-            make_again(plan, records, kept / study, kept / "old" / study, SCALE)
-    answers = claims.answers(found, ENTRIES, left_out=())
+            found[study], errors[study] = records, errors_again(study, records.values())
+            make_again(plan, records, errors[study], kept / study, kept / "old" / study, SCALE)
+    answers = claims.answers(found, errors, ENTRIES, left_out=())
     table = claims.table_of(answers, SCALE)
     before = kept / "claims.csv"
     old = pd.read_csv(before, keep_default_na=False) if before.exists() else table

@@ -34,6 +34,7 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 from bayestopics.studies import plan as planned
 from bayestopics.studies.claims import VERDICTS
+from bayestopics.studies.errors import MissingErrors, errors_of_study, table_of, with_errors
 from bayestopics.studies.plan import Plan
 from bayestopics.studies.records import MissingRecords, Records
 
@@ -184,7 +185,7 @@ def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Mad
     while left:
         try:
             return make(left)
-        except MissingPart as missing:
+        except (MissingPart, MissingErrors) as missing:
             left = [record for record in left if not missing.concerns(record)]
             plt.close("all")  # what was begun and cannot be finished
         except MissingRecords:
@@ -192,12 +193,19 @@ def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Mad
     return None
 
 
-def make_again(plan: Plan, records: Records, folder: Path, old: Path, scale: str) -> None:
+def errors_again(study: str, records: Iterable[Result]) -> pd.DataFrame:
+    """The Monte Carlo errors of those records that have what they are made from."""
+    tables = [errors for record in records if (errors := made(partial(errors_of_study, study), [record])) is not None]
+    return pd.concat(tables, ignore_index=True) if tables else table_of([])
+
+
+def make_again(plan: Plan, records: Records, errors: pd.DataFrame, folder: Path, old: Path, scale: str) -> None:
     """All figures and tables of a study that its records give. What is there of before and they do not give is old."""
 
     def make(module: str, function: str, part: planned.Figure | planned.Table, **more: Any) -> Any:
         here = [records[run] for run in part.runs if run in records]
-        return made(partial(getattr(import_module(plan.module(module)), function), **part.arguments, **more), here)
+        named = with_errors(getattr(import_module(plan.module(module)), function), errors)
+        return made(partial(named, **part.arguments, **more), here)
 
     folder.mkdir(parents=True, exist_ok=True)
     left = {*folder.glob("*.png"), *folder.glob("*.csv")}

@@ -17,6 +17,7 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, claim, verdict
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.number_of_topics.constants import SLIP
 from bayestopics.studies.number_of_topics.tables import (
     YARDSTICK,
@@ -27,6 +28,7 @@ from bayestopics.studies.number_of_topics.tables import (
     posteriors,
     running_mean,
     times_table,
+    with_standard_errors,
 )
 from bayestopics.studies.records import MissingRecords, Records, of_kind, require
 
@@ -64,7 +66,7 @@ def _evidence(records: Records, corpus: str, method: str) -> Result:
 
 
 def _log_evidence(records: Records, corpus: str, method: str) -> pd.Series:
-    return evidence_of(_evidence(records, corpus, method))["log_evidence"]
+    return evidence_of(_evidence(records, corpus, method))
 
 
 def _named(records: Records, corpus: str, name: str) -> Result:
@@ -254,13 +256,14 @@ def t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "the second half. The yardstick's evidence is shown beside, and not judged",
     numbers={"topics": [5, 7]},
 )
-def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     parts, said, chains, rows = [], [], [], []
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):
         walks = _walks(records, corpus, inner=50)
         parts.append(all(r.metrics["mode"] == topics and r.metrics["probability_of_mode"] > 0.5 for r in walks))
         chains += walks
-        table = evidence_of(_evidence(records, corpus, YARDSTICK))
+        yardstick = _evidence(records, corpus, YARDSTICK)
+        table = with_standard_errors(evidence_of(yardstick), errors, yardstick, "m")
         _has(table, topics, corpus)
         best = int(table["log_evidence"].idxmax())
         loss = float(table["log_evidence"][best] - table["log_evidence"][topics])
@@ -314,12 +317,13 @@ def t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "birds of prey T = 7 has the best score",
     numbers={"topics": [5, 7]},
 )
-def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     said, parts, low, scores = [], [], False, []
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):
         record = _named(records, corpus, "leave-one-out")
         low |= any(TOO_LOW in warning for warning in record.warnings)
         table = record.tables["scores"].set_index("topics")
+        table["standard_error"] = with_standard_errors(table["log_score"], errors, record, "S")["standard_error"]
         _has(table, topics, corpus)
         best = table["log_score"].idxmax()
         loss = float(table["log_score"][best] - table["log_score"][topics])
@@ -327,9 +331,9 @@ def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         parts.append(loss < 2 * error if corpus == "whales" else best == topics)
         said.append(f"{corpus}: best T = {best}, the score of T = {topics} is {loss:.1f} +- {error:.1f} below")
         scores.append(table.reset_index().assign(corpus=corpus))
-    errors = "Monte Carlo errors, the same documents for every T"
-    errors += low * "; few draws carry the weight of most documents, so scores are likely too low"
-    return Answer("; ".join(said), errors, verdict(*parts), pd.concat(scores))
+    doubt = "Monte Carlo errors, the same documents for every T"
+    doubt += low * "; few draws carry the weight of most documents, so scores are likely too low"
+    return Answer("; ".join(said), doubt, verdict(*parts), pd.concat(scores))
 
 
 @claim(
@@ -387,13 +391,17 @@ def t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     rule="reproduced if, for some m, the share of some T along a PMMH chain differs from the exact posterior by more "
     "than 4.5 standard errors (false alarms: 1e-4 in all); otherwise not reproduced",
 )
-def t13(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t13(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     require(records, ["enumerable-exact"])
     record = records["enumerable-exact"]
-    table: pd.DataFrame = record.tables["law"]
+    table: pd.DataFrame = record.tables["law"].copy()
+    known = errors_of(errors, record)["standard_error"]
+    quantities = [f"share of T = {row.topics}, m = {row.inner}" for row in table.itertuples()]
+    table["error"] = known[quantities].to_numpy()
+    table["score"] = (table["share"] - table["exact"]) / table["error"]
     apart = {m: float((t["share"] - t["exact"]).abs().max()) for m, t in table.groupby("inner")}
     ours = "largest difference from the exact posterior: " + ", ".join(f"m = {m}: {d:.4f}" for m, d in apart.items())
-    if not np.isfinite(score := record.metrics["largest_score"]):
+    if not np.isfinite(score := float(table["score"].abs().max())):
         return Answer(ours, "some T were never visited: the chains are too short", "not comparable", table)
     error = f"the largest is {score:.1f} standard errors, of {len(table)} comparisons"
     return Answer(ours, error, "reproduced" if score > 4.5 else "not reproduced", table)
@@ -475,9 +483,9 @@ def t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     rule="the mean L1 distance between pairs of topics is smaller for whales (T = 5) than for birds of prey (T = 7), "
     "by more than two standard errors",
 )
-def t16(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
-    found = [_named(records, corpus, "distances").metrics for corpus in REAL]
-    values, errors = ([metrics[key] for metrics in found] for key in ("distance", "distance_error"))
+def t16(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
+    found = [errors_of(errors, _named(records, corpus, "distances")).loc["distance"] for corpus in REAL]
+    values, own = ([float(row[key]) for row in found] for key in ("estimate", "standard_error"))
     ours = f"whales {values[0]:.3f}, birds of prey {values[1]:.3f}"
-    error = f"Monte Carlo errors {errors[0]:.1g}, {errors[1]:.1g}"
-    return Answer(ours, error, verdict(values[1] - values[0] > 2 * float(np.hypot(errors[0], errors[1]))))
+    error = f"Monte Carlo errors {own[0]:.1g}, {own[1]:.1g}"
+    return Answer(ours, error, verdict(values[1] - values[0] > 2 * float(np.hypot(own[0], own[1]))))

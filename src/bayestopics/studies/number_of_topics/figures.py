@@ -19,7 +19,13 @@ from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.plots import looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics.ladders import scatter
-from bayestopics.studies.number_of_topics.tables import YARDSTICK, evidence_of, method_of, running_mean
+from bayestopics.studies.number_of_topics.tables import (
+    YARDSTICK,
+    evidence_of,
+    method_of,
+    running_mean,
+    with_standard_errors,
+)
 
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
@@ -107,9 +113,9 @@ def disagreement(records: list[Result]) -> str:
 # -- evidence ----------------------------------------------------------------------------------------
 
 
-def draw_evidence(records: list[Result], scale: str) -> Figure:
+def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
     """log m(T) of one corpus by every method: all of them, those that come near the yardstick, and its top."""
-    found = {method_of(record): evidence_of(record) for record in records}
+    found = {method_of(r): with_standard_errors(evidence_of(r), errors, r, "m") for r in records}
     figure, axes = plt.subplots(1, 3 if YARDSTICK in found else 1, figsize=(17, 5), squeeze=False)
     _draw_methods(axes[0, 0], found)
     axes[0, 0].set(title=f"{records[0].task.corpus}: log m(T)")
@@ -174,12 +180,13 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
 # -- leave-one-out scores ----------------------------------------------------------------------------
 
 
-def draw_scores(records: list[Result], scale: str) -> Figure:
+def draw_scores(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
     """log S(T) of each corpus, with its Monte Carlo error."""
     figure, axes = plt.subplots(1, len(records), figsize=(1 + 5.5 * len(records), 4.4), squeeze=False)
     for axis, record in zip(axes[0], records, strict=True):
-        table = record.tables["scores"]
-        axis.errorbar(table["topics"], table["log_score"], table["standard_error"], marker="o", capsize=2.5)
+        values = record.tables["scores"].set_index("topics")["log_score"]
+        table = with_standard_errors(values, errors, record, "S")
+        axis.errorbar(table.index, table["log_score"], table["standard_error"], marker="o", capsize=2.5)
         _mark(axis, record, vertical=True)
         documents = record.tables["documents"]["document"].nunique()
         axis.set(title=f"{record.task.corpus}: {documents} documents left out", xlabel="number of topics")

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from bayestopics.runs.result import Result
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.number_of_topics.constants import constants
 from bayestopics.studies.number_of_topics.ladders import one_nat, scatter, spread
 from bayestopics.studies.number_of_topics.times import hours
@@ -26,9 +27,15 @@ def method_of(record: Result) -> str:
     return str(params["path"] if params["method"] == "annealing" else params["method"])
 
 
-def evidence_of(record: Result) -> pd.DataFrame:
-    """log_evidence and standard_error by T."""
-    return record.tables["evidence"].set_index("topics").sort_index()
+def evidence_of(record: Result) -> pd.Series:
+    """log_evidence by T."""
+    return record.tables["evidence"].set_index("topics")["log_evidence"].sort_index()
+
+
+def with_standard_errors(values: pd.Series, errors: pd.DataFrame, record: Result, quantity: str) -> pd.DataFrame:
+    """Values by T, with a column for their Monte Carlo errors; `quantity` is the letter before (T)."""
+    known = errors_of(errors, record)["standard_error"]
+    return values.to_frame().assign(standard_error=[known[f"log {quantity}({t})"] for t in values.index])
 
 
 def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -72,20 +79,18 @@ def evidence_table(records: list[Result]) -> pd.DataFrame:
     yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
     rows = []
     for record in records:
-        table, estimates = evidence_of(record), record.tables["estimates"]
+        values, estimates = evidence_of(record), record.tables["estimates"]
         row: dict[str, Any] = {
             "corpus": record.task.corpus,
             "method": method_of(record),
             "sweeps": record.task.params["sweeps"],
             "repeats": record.task.params["repeats"],
-            "best_topics": int(table["log_evidence"].idxmax()),
+            "best_topics": int(values.idxmax()),
             "scatter": float(estimates.groupby("topics")["log_estimate"].agg(spread).median()),
             "seconds_an_estimate": record.volatile["sampling_seconds"] / len(estimates),
         }
         if record.task.corpus in yardsticks:
-            both = pd.concat(
-                [yardsticks[record.task.corpus]["log_evidence"], table["log_evidence"]], axis=1, join="inner"
-            )
+            both = pd.concat([yardsticks[record.task.corpus], values], axis=1, join="inner")
             yardstick, here = both.iloc[:, 0], both.iloc[:, 1]
         if record.task.corpus in yardsticks and len(both):
             row["best_topics_of_yardstick"] = int(yardstick.idxmax())
@@ -102,7 +107,7 @@ def constants_table(records: list[Result]) -> pd.DataFrame:
     for record in records:
         if method_of(record) != YARDSTICK:
             continue
-        values = evidence_of(record)["log_evidence"]
+        values = evidence_of(record)
         parts = constants(record, values.index.to_numpy())
         for size in range(len(parts) + 1):
             for names in combinations(parts, size):
