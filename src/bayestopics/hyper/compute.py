@@ -48,7 +48,8 @@ def hyper(
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
-    """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are for tempering alone."""
+    """{"alpha", "eta", "ellipse", "region", "warnings", ...}, and the `path` of EM, or the `draws` of full Bayes.
+    `chains` and `workers` are for tempering alone."""
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
     sweeps = METHODS[method] if sweeps is None else sweeps
@@ -124,6 +125,7 @@ def _full_bayes(
         "ellipse": ellipse,
         "region": None if region is None else region.summary(),
         "mode": mode.tolist(),
+        "draws": found.draws.tolist(),
         "warnings": doubts,
     }
 
