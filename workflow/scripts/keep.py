@@ -1,7 +1,8 @@
 """Keep the results of scale paper in git: `make keep` adds the records that are new, `make kept` adds none.
 
 Both make every figure, table and verdict again from the kept records. What these do not give any more stays as it was:
-figures and tables in results/paper/kept/old, and verdicts with the mark "old".
+figures and tables in results/paper/kept/old, and verdicts with the mark "old". The claims of old/run-before.csv were
+run too, before verdicts and records were kept.
 """
 
 import shutil
@@ -16,7 +17,15 @@ from bayestopics.base.plotting import use_style
 from bayestopics.corpus.registry import Registry
 from bayestopics.runs.record import is_record, read
 from bayestopics.studies import claims
-from bayestopics.studies.kept import errors_again, make_again, read_kept, watched, with_old_answers, write_kept
+from bayestopics.studies.kept import (
+    ABSENT,
+    errors_again,
+    make_again,
+    read_kept,
+    watched,
+    with_old_answers,
+    write_kept,
+)
 from bayestopics.studies.plan import Plan, Settings, names_in, plan_of
 
 SCALE = "paper"
@@ -41,11 +50,13 @@ def keep(kept: Path, add: bool) -> None:
         if records:
             found[study], errors[study] = records, errors_again(study, records.values())
             make_again(plan, records, errors[study], kept / study, kept / "old" / study, SCALE)
-    answers = claims.answers(found, errors, ENTRIES, left_out=())
+    answers = claims.answers(found, errors, ENTRIES, left_out=(), absent=ABSENT)
     table = claims.table_of(answers, SCALE)
     before = kept / "claims.csv"
     old = pd.read_csv(before, keep_default_na=False) if before.exists() else table
-    claims.write(kept, with_old_answers(table, old), answers, SCALE, left_out={})
+    told = kept / "old" / "run-before.csv"
+    run_before = pd.read_csv(told)["id"].tolist() if told.exists() else []
+    claims.write(kept, with_old_answers(table, old, run_before), answers, SCALE, left_out={})
     for study, records in found.items():
         write_kept(records.values(), kept / study)  # last, when it is known what is read of them
 

@@ -108,13 +108,14 @@ def answers(
     errors: Mapping[str, pd.DataFrame],
     entries: dict[str, Entry],
     left_out: Collection[str],
+    absent: str = "was not run",
 ) -> dict[str, Answer | str]:
     """Claim -> its answer, or the reason why there is none. `records` and `errors` are by study; `left_out` are the
-    corpora that are out of reach."""
+    corpora that are out of reach; `absent` is what is said of a study that has no records."""
     return {
         one.id: _answer(one, records[one.study], errors[one.study], entries, left_out)
         if one.study in records
-        else f"not answered: the study {one.study} was not run"
+        else f"not answered: the study {one.study} {absent}"
         for one in all_claims()
     }
 
