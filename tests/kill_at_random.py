@@ -1,0 +1,132 @@
+"""Commands that are killed outright (SIGKILL) at random moments, in the middle of anything, and then resumed.
+
+    python tests/kill_at_random.py --kills 5 --seed 1 [--only select ...]
+
+Each command runs once undisturbed. Then, for each kill, it runs again with an empty cache, is killed after a random
+share of the seconds that the undisturbed run took (its start included), and is run once more to its end: its record,
+and what it prints, must have the same bits. Runs save their state twenty times a second. A run that ended before it was
+to be killed is told as such, and another moment is drawn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bayestopics.corpus import write_corpus
+from bayestopics.corpus.synthetic import simulate_lda
+from killing import PATIENCE, PROGRAM, content, own_cache, state_files, without_seconds
+
+COMMANDS = {
+    "select": "select --topics 2-3 --sweeps 300 --steps 60 --repeats 2 --chains 2",
+    "hyper tempering": "hyper --topics 3 --sweeps 1000 --chains 2",
+    "hyper iterative-grid": "hyper --topics 3 --sweeps 300 --chains 2 --search iterative-grid",
+    "hyper gibbs-em": "hyper --topics 3 --sweeps 150 --method gibbs-em",
+    "hyper variational-em": "hyper --topics 3 --sweeps 1000 --method variational-em",
+    "hyper full-bayes": "hyper --topics 3 --sweeps 2000 --method full-bayes",
+    "score completion": "score --topics 3 --sweeps 6000 --burn-in 2000",
+    "score leave-one-out": "score --topics 3 --sweeps 300 --burn-in 50 --method leave-one-out",
+}
+EVERY = "0.05"  # seconds between two saves
+
+
+@dataclass(frozen=True)
+class Kill:
+    share: float  # of the seconds of the whole run
+    second: float
+    died: bool  # or it had ended before
+    states: int  # that it left
+    recorded: bool  # its record was there already
+    resumed: bool  # as the record says
+    same: bool
+
+
+class Command:
+    """A command on a simulated corpus, in a folder of its own."""
+
+    def __init__(self, words: str, folder: Path) -> None:
+        corpus = simulate_lda(60, 40, 60, 3, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)).corpus
+        write_corpus(corpus, folder / "x.ldac")
+        self.folder, self.words = folder, [*words.split(), str(folder / "x.ldac"), "--workers", "2", "--json"]
+        begin = time.monotonic()
+        process, out = self.run("whole")
+        self.answer = without_seconds(process.communicate(timeout=PATIENCE)[0])
+        assert process.returncode == 0
+        self.seconds, self.content = time.monotonic() - begin, content(out)
+
+    def run(self, name: str) -> tuple[subprocess.Popen, Path]:
+        """A process of it, and its record; what it saves is in a cache beside that."""
+        environment = own_cache(self.folder / f"{name}-cache", BAYESTOPICS_CHECKPOINT_SECONDS=EVERY)
+        out = self.folder / name
+        program = [sys.executable, "-c", PROGRAM, *self.words, "--out", str(out)]
+        return subprocess.Popen(program, env=environment, stdout=subprocess.PIPE, text=True), out
+
+    def kill(self, number: int, share: float) -> Kill:
+        """Killed after this share of the seconds, then resumed."""
+        name, second = f"kill-{number}", share * self.seconds
+        process, out = self.run(name)
+        time.sleep(second)
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+        checkpoints = self.folder / f"{name}-cache" / "checkpoints"
+        states, recorded = len(state_files(checkpoints)), out.exists()
+        again, _ = self.run(name)
+        answer, _ = again.communicate(timeout=PATIENCE)
+        assert again.returncode == 0
+        same = content(out) == self.content and without_seconds(answer) == self.answer
+        same = same and not list(checkpoints.glob("*"))  # nothing is left behind
+        resumed = bool(np.any(json.loads((out / "run.json").read_text())["volatile"]["resumed"]))
+        return Kill(share, second, process.returncode == -signal.SIGKILL, states, recorded, resumed, same)
+
+    def kills(self, count: int, rng: np.random.Generator) -> Iterator[Kill]:
+        """Until it was killed so many times."""
+        number = killed = 0
+        while killed < count:
+            one = self.kill(number, float(rng.random()))
+            number, killed = number + 1, killed + one.died
+            yield one
+
+
+def told(one: Kill) -> str:
+    if not one.died:
+        how = "ended before"
+    elif one.recorded:
+        how = "its record"
+    else:
+        how = f"{one.states} states" if one.resumed else "the start"
+    return (
+        f"at {one.second:5.1f} s ({one.share:4.0%})  resumed from: {how:12}  same bits: {'yes' if one.same else 'NO'}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=5, help="for each command")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--only", nargs="*", default=list(COMMANDS), choices=list(COMMANDS), metavar="COMMAND")
+    options = parser.parse_args()
+    subprocess.run([sys.executable, "-m", "bayestopics.runs.compile"], check=True)  # else the first run is the longest
+    rng, different = np.random.default_rng(options.seed), 0
+    for name in options.only:
+        with tempfile.TemporaryDirectory() as folder:
+            command = Command(COMMANDS[name], Path(folder))
+            print(f"{name}: {command.seconds:.1f} s undisturbed", flush=True)
+            for one in command.kills(options.kills, rng):
+                print(f"  {told(one)}", flush=True)
+                different += not one.same
+    print("all have the same bits" if not different else f"{different} DIFFER")
+    return int(different > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
