@@ -59,30 +59,35 @@ class Command:
         write_corpus(corpus, folder / "x.ldac")
         self.folder, self.words = folder, [*words.split(), str(folder / "x.ldac"), "--workers", "2", "--json"]
         begin = time.monotonic()
-        process, out = self.run("whole")
-        self.answer = without_seconds(process.communicate(timeout=PATIENCE)[0])
-        assert process.returncode == 0
+        out, answer = self.end("whole")
+        self.answer = without_seconds(answer)
         self.seconds, self.content = time.monotonic() - begin, content(out)
 
-    def run(self, name: str) -> tuple[subprocess.Popen, Path]:
+    def start(self, name: str, stdout: int) -> tuple[subprocess.Popen, Path]:
         """A process of it, and its record; what it saves is in a cache beside that."""
         environment = own_cache(self.folder / f"{name}-cache", BAYESTOPICS_CHECKPOINT_SECONDS=EVERY)
         out = self.folder / name
         program = [sys.executable, "-c", PROGRAM, *self.words, "--out", str(out)]
-        return subprocess.Popen(program, env=environment, stdout=subprocess.PIPE, text=True), out
+        quiet = subprocess.DEVNULL  # of those that are killed, helpers of Python say what they clean up
+        return subprocess.Popen(program, env=environment, stdout=stdout, stderr=quiet, text=True), out
+
+    def end(self, name: str) -> tuple[Path, str]:
+        """Run to its end: the record, and what it prints."""
+        process, out = self.start(name, subprocess.PIPE)
+        answer, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+        return out, answer
 
     def kill(self, number: int, share: float) -> Kill:
-        """Killed after this share of the seconds, then resumed."""
+        """Killed after this share of the seconds, then resumed at once, while its workers may still be dying."""
         name, second = f"kill-{number}", share * self.seconds
-        process, out = self.run(name)
+        process, out = self.start(name, subprocess.DEVNULL)
         time.sleep(second)
         process.kill()
-        process.communicate(timeout=PATIENCE)
+        process.wait(PATIENCE)
         checkpoints = self.folder / f"{name}-cache" / "checkpoints"
         states, recorded = len(state_files(checkpoints)), out.exists()
-        again, _ = self.run(name)
-        answer, _ = again.communicate(timeout=PATIENCE)
-        assert again.returncode == 0
+        _, answer = self.end(name)
         same = content(out) == self.content and without_seconds(answer) == self.answer
         same = same and not list(checkpoints.glob("*"))  # nothing is left behind
         resumed = bool(np.any(json.loads((out / "run.json").read_text())["volatile"]["resumed"]))

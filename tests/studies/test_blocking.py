@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.runs import chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import same_bits
 from bayestopics.runs.result import Result
@@ -38,7 +39,7 @@ def test_runs_of_one_number_start_alike(corpus, tmp_path, monkeypatch):
         starts[more["description"]] = start
         raise StopIteration
 
-    monkeypatch.setattr(compute_chain, "run_chain", catch)
+    monkeypatch.setattr(chain, "run_chain", catch)
     for one in (run("single-site", 0), run("grouped", 0), run("single-site", 1)):
         with pytest.raises(StopIteration):
             compute_chain.compute(one, corpus, Checkpoint(tmp_path, one))

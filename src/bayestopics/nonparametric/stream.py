@@ -126,7 +126,7 @@ class History:
         return np.array(self._entries, np.float64).reshape(-1, self.width)
 
 
-class Score(NamedTuple):
+class HeldOutScore(NamedTuple):
     """Of documents that were held out: log p(x) per word, and its Monte Carlo error."""
 
     per_word: float
@@ -181,7 +181,7 @@ class Learner(ABC):
     def _update(self, bags: Bags) -> None: ...
 
     @abstractmethod
-    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+    def score(self, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
         """E_q[p(x)] of the DP mixture, exactly; of the HDP, left-to-right at the means of q."""
 
     @abstractmethod
