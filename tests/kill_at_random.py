@@ -2,10 +2,11 @@
 
     python tests/kill_at_random.py --kills 5 --seed 1 [--only select ...]
 
-Each command runs once undisturbed. Then, for each kill, it runs again with an empty cache, is killed after a random
-share of the seconds that the undisturbed run took (its start included), and is run once more to its end: its record,
-and what it prints, must have the same bits. Runs save their state twenty times a second. A run that ended before it was
-to be killed is told as such, and another moment is drawn.
+Each command runs once undisturbed. Then, for each kill, it runs again with an empty cache, is killed at a random
+moment, and is run once more to its end: its record, and what it prints, must have the same bits. Runs save their state
+twenty times a second. The moment is a random share of the seconds from the first save to the end of the undisturbed
+run; before it a run would only start anew. A run that ended before it was to be killed is told as such, and another
+moment is drawn.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from bayestopics.corpus.synthetic import simulate_lda
 from killing import PATIENCE, PROGRAM, content, own_cache, state_files, without_seconds
 
 COMMANDS = {
-    "select": "select --topics 2-3 --sweeps 300 --steps 60 --repeats 2 --chains 2",
-    "hyper tempering": "hyper --topics 3 --sweeps 1000 --chains 2",
-    "hyper iterative-grid": "hyper --topics 3 --sweeps 300 --chains 2 --search iterative-grid",
-    "hyper gibbs-em": "hyper --topics 3 --sweeps 150 --method gibbs-em",
-    "hyper variational-em": "hyper --topics 3 --sweeps 1000 --method variational-em",
-    "hyper full-bayes": "hyper --topics 3 --sweeps 2000 --method full-bayes",
-    "score completion": "score --topics 3 --sweeps 6000 --burn-in 2000",
+    "select": "select --topics 2-3 --sweeps 200 --steps 60 --repeats 2 --chains 2",
+    "hyper tempering": "hyper --topics 3 --sweeps 500 --chains 2",
+    "hyper iterative-grid": "hyper --topics 3 --sweeps 200 --chains 1 --search iterative-grid",
+    "hyper gibbs-em": "hyper --topics 3 --sweeps 1000 --method gibbs-em",
+    "hyper variational-em": "hyper --topics 3 --sweeps 400 --method variational-em",
+    "hyper full-bayes": "hyper --topics 3 --sweeps 1000 --method full-bayes",
+    "score completion": "score --topics 3 --sweeps 20000 --burn-in 2000",
     "score leave-one-out": "score --topics 3 --sweeps 300 --burn-in 50 --method leave-one-out",
 }
 EVERY = "0.05"  # seconds between two saves
@@ -42,7 +43,7 @@ EVERY = "0.05"  # seconds between two saves
 
 @dataclass(frozen=True)
 class Kill:
-    share: float  # of the seconds of the whole run
+    share: float  # of the seconds of the whole run, from its first save on
     second: float
     died: bool  # or it had ended before
     states: int  # that it left
@@ -54,14 +55,12 @@ class Kill:
 class Command:
     """A command on a simulated corpus, in a folder of its own."""
 
-    def __init__(self, words: str, folder: Path) -> None:
+    def __init__(self, words: str, folder: Path, workers: int = 2) -> None:
         corpus = simulate_lda(60, 40, 60, 3, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)).corpus
         write_corpus(corpus, folder / "x.ldac")
-        self.folder, self.words = folder, [*words.split(), str(folder / "x.ldac"), "--workers", "2", "--json"]
-        begin = time.monotonic()
-        out, answer = self.end("whole")
-        self.answer = without_seconds(answer)
-        self.seconds, self.content = time.monotonic() - begin, content(out)
+        self.folder, self.words = folder, [*words.split(), str(folder / "x.ldac"), "--workers", str(workers), "--json"]
+        out, answer, self.seconds = self.end("whole")
+        self.answer, self.content = without_seconds(answer), content(out)
 
     def start(self, name: str, stdout: int) -> tuple[subprocess.Popen, Path]:
         """A process of it, and its record; what it saves is in a cache beside that."""
@@ -71,23 +70,32 @@ class Command:
         quiet = subprocess.DEVNULL  # of those that are killed, helpers of Python say what they clean up
         return subprocess.Popen(program, env=environment, stdout=stdout, stderr=quiet, text=True), out
 
-    def end(self, name: str) -> tuple[Path, str]:
-        """Run to its end: the record, and what it prints."""
+    def end(self, name: str) -> tuple[Path, str, float]:
+        """Run to its end: the record, what it prints, and the seconds since its first save."""
         process, out = self.start(name, subprocess.PIPE)
+        self.wait_for_a_save(name, process)
+        begin = time.monotonic()
         answer, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
-        return out, answer
+        return out, answer, time.monotonic() - begin
+
+    def wait_for_a_save(self, name: str, process: subprocess.Popen) -> Path:
+        """Or for its end; the folder of the checkpoints."""
+        checkpoints = self.folder / f"{name}-cache" / "checkpoints"
+        while not state_files(checkpoints) and process.poll() is None:
+            time.sleep(0.005)
+        return checkpoints
 
     def kill(self, number: int, share: float) -> Kill:
         """Killed after this share of the seconds, then resumed at once, while its workers may still be dying."""
         name, second = f"kill-{number}", share * self.seconds
         process, out = self.start(name, subprocess.DEVNULL)
+        checkpoints = self.wait_for_a_save(name, process)
         time.sleep(second)
         process.kill()
         process.wait(PATIENCE)
-        checkpoints = self.folder / f"{name}-cache" / "checkpoints"
         states, recorded = len(state_files(checkpoints)), out.exists()
-        _, answer = self.end(name)
+        _, answer, _ = self.end(name)
         same = content(out) == self.content and without_seconds(answer) == self.answer
         same = same and not list(checkpoints.glob("*"))  # nothing is left behind
         resumed = bool(np.any(json.loads((out / "run.json").read_text())["volatile"]["resumed"]))
@@ -119,13 +127,14 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=5, help="for each command")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--only", nargs="*", default=list(COMMANDS), choices=list(COMMANDS), metavar="COMMAND")
+    parser.add_argument("--workers", type=int, default=2, help="processes of a command")
     options = parser.parse_args()
     subprocess.run([sys.executable, "-m", "bayestopics.runs.compile"], check=True)  # else the first run is the longest
     rng, different = np.random.default_rng(options.seed), 0
     for name in options.only:
         with tempfile.TemporaryDirectory() as folder:
-            command = Command(COMMANDS[name], Path(folder))
-            print(f"{name}: {command.seconds:.1f} s undisturbed", flush=True)
+            command = Command(COMMANDS[name], Path(folder), options.workers)
+            print(f"{name}: {command.seconds:.1f} s from its first save, undisturbed", flush=True)
             for one in command.kills(options.kills, rng):
                 print(f"  {told(one)}", flush=True)
                 different += not one.same
