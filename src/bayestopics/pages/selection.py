@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bayestopics.base.files import replacing
+from bayestopics.base.files import clear_scratch, replacing
 from bayestopics.base.plain import without_nan
 from bayestopics.base.plotting import save
 from bayestopics.corpus.corpus import Corpus
@@ -44,6 +44,7 @@ uncertainty about alpha and eta themselves, and shrinks as the corpus grows.</p>
 
 def write_report(result: SelectResult, corpus: Corpus, folder: Path) -> None:
     """The page comes last: if it is there, so is what it shows."""
+    clear_scratch(folder)
     topics = pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in result.answer["top_words"]])
     save(result.plot(), folder / "evidence.png")
     save(result.plot_surface(), folder / "surface.png")
