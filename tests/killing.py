@@ -6,6 +6,7 @@ A command that is killed outright runs in a process of its own; tests/killed_com
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from bayestopics.base.packing import unpack
 from bayestopics.runs.checkpoint import Checkpoint
 
 NEVER = 1e9  # seconds between two lines of progress
+VOLATILE = ("timing.parquet",)
 PATIENCE = 3600.0  # seconds until a process that does not get anywhere is a failure
 
 # the command line, for `python -c`: not a file, because every worker would import it
@@ -68,6 +70,21 @@ def state_files(checkpoints: Path) -> list[Path]:
 
 def states(checkpoints: Path) -> list[Any]:
     return [unpack(path.read_bytes()) for path in state_files(checkpoints)]
+
+
+def content(folder: Path) -> dict[str, Any]:
+    """Everything in a record, and beside it, that is not volatile."""
+    files: dict[str, Any] = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in VOLATILE}
+    run = json.loads(files.pop("run.json"))
+    volatile = run.pop("volatile")
+    assert {"finished", "wall_seconds", "cpu_seconds", "resumed"} <= set(volatile)
+    return files | {"run.json": run}
+
+
+def without_seconds(text: str) -> dict[str, Any]:
+    """What a command has printed as JSON."""
+    answer = json.loads(text)
+    return {key: value for key, value in answer.items() if key not in ("seconds", "tokens_per_second")}
 
 
 def own_cache(folder: Path, **more: str) -> dict[str, str]:

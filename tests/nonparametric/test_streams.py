@@ -197,7 +197,7 @@ def test_iterations_on_a_corpus_are_scored(make: Make) -> None:
     assert_array_equal(table[:, :2], learner.history.table())
 
 
-AFTER_THE_WARM_UP = f"""
+AFTER_COMPILING = f"""
 import gc
 import numpy as np
 from numba.core.registry import CPUDispatcher
@@ -228,9 +228,9 @@ assert len(layouts) == 6, layouts  # two of each method that lets components gro
 """
 
 
-def test_nothing_is_compiled_after_the_warm_up() -> None:
+def test_nothing_is_compiled_later() -> None:
     """In a separate process, components come and go, a learner is resumed, and held-out documents are scored."""
-    done = subprocess.run([sys.executable, "-c", AFTER_THE_WARM_UP], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", AFTER_COMPILING], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

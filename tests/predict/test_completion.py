@@ -220,3 +220,16 @@ def test_a_killed_score_goes_on_where_it_was(corpus: Corpus, sampler: str) -> No
     whole = run(None)
     for again in resumed(run):
         assert again == whole
+
+
+def test_documents_and_batches_add_up_to_the_score(corpus: Corpus) -> None:
+    found = score(corpus, 2, Prior(0.3, 0.2), sweeps=45, burn_in=5, rng=np.random.default_rng(3), documents=4)
+    heldout, batches = found.heldout, found.batches
+    assert len(set(heldout["document"])) == len(heldout["document"]) <= 4
+    assert sum(heldout["tokens"]) == found.heldout_tokens
+    assert sum(heldout["log_probability"]) == pytest.approx(found.log_score * found.heldout_tokens)
+    assert sum(batches["sweeps"]) == 45
+    assert batches["first_sweep"] == [sum(batches["sweeps"][:number]) for number in range(BATCHES)]
+    assert np.mean(batches["log_score"]) != found.log_score  # the batches are not of the same length
+    assert np.average(batches["log_score"], weights=batches["sweeps"]) == pytest.approx(found.log_score)
+    assert np.std(batches["log_score"], ddof=1) / np.sqrt(BATCHES) == pytest.approx(found.standard_error)

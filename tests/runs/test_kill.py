@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from bayestopics.corpus import write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.runs import driver
 from killed_command import Counting
-from killing import PATIENCE, own_cache, state_files
+from killing import PATIENCE, content, own_cache, state_files, without_seconds
 
 DEATHS = 2
 
@@ -41,21 +40,6 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "score completion": (3, "score --topics 2 --sweeps 20 --burn-in 10"),
     "score leave-one-out": (1, "score --topics 2 --sweeps 20 --burn-in 10 --method leave-one-out --warm-up 5"),
 }
-VOLATILE = ("timing.parquet",)
-
-
-def content(folder: Path) -> dict[str, Any]:
-    """Everything in a record, and beside it, that is not volatile."""
-    files: dict[str, Any] = {path.name: path.read_bytes() for path in folder.iterdir() if path.name not in VOLATILE}
-    run = json.loads(files.pop("run.json"))
-    volatile = run.pop("volatile")
-    assert {"finished", "wall_seconds", "cpu_seconds", "resumed"} <= set(volatile)
-    return files | {"run.json": run}
-
-
-def without_seconds(text: str) -> dict[str, Any]:
-    answer = json.loads(text)
-    return {key: value for key, value in answer.items() if key not in ("seconds", "tokens_per_second")}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -7,6 +7,7 @@ import pytest
 
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
+from bayestopics.studies.number_of_topics.errors import errors
 from bayestopics.studies.number_of_topics.figures import ANSWERS, STILL_RISING, draw_answers
 from bayestopics.studies.number_of_topics.tables import answers_table
 
@@ -22,11 +23,15 @@ def evidence(log_evidence, errors, repeats, **way):
     return record("evidence", {"evidence": table}, repeats=repeats, **way)
 
 
+def errors_of(records):
+    return errors([one for one in records if one.task.params["kind"] == "evidence"])
+
+
 YARDSTICK = {"method": "annealing", "path": "reference"}
 
 
 def row_of(one):
-    (row,) = answers_table([one]).to_dict("records")
+    (row,) = answers_table([one], errors_of([one])).to_dict("records")
     return row["low"], row["topics"], row["high"], row["at_the_edge"]
 
 
@@ -66,7 +71,7 @@ def test_the_figure_shows_the_table():
         record("pmmh", {"trace": {"topics": [7] * 4}}, start=9),
     ]
     rising = evidence([-9.0, -8.0, -7.0, 0.0], [np.nan] * 4, 1, method="chib")
-    figure = draw_answers([*walks, rising], "smoke", {"mine": "My corpus"}, ["mine"])
+    figure = draw_answers([*walks, rising], "smoke", {"mine": "My corpus"}, ["mine"], errors_of([rising]))
     (axis,) = figure.axes
     marks = [line for line in axis.lines if line.get_marker() in ("o", STILL_RISING)]
     shown = {
@@ -81,6 +86,6 @@ def test_the_figure_shows_the_table():
     assert "truth: 5" in texts
     assert "9, 7" in texts
     plt.close(figure)
-    other = draw_answers([rising], "smoke", {"mine": "My corpus"}, [])
+    other = draw_answers([rising], "smoke", {"mine": "My corpus"}, [], errors_of([rising]))
     assert "the paper: 5" in [text.get_text() for text in other.axes[0].texts]
     plt.close(other)

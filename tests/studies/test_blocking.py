@@ -5,15 +5,20 @@ import pandas as pd
 import pytest
 
 from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.runs import chain
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import same_bits
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 from bayestopics.studies.blocking import claims, compute_chain, compute_times
 from bayestopics.studies.blocking.tables import summary_table, trapped
+from bayestopics.studies.errors import MissingErrors, Row, errors_of_study, found, table_of, with_errors
 from bayestopics.studies.records import MissingRecords
 
 MODEL = {"topics": 3, "alpha": 0.1, "eta": 0.1, "heldout_documents": 5, "sweeps": 40}
+
+
+NO_ERRORS = table_of([])
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,7 @@ def test_runs_of_one_number_start_alike(corpus, tmp_path, monkeypatch):
         starts[more["description"]] = start
         raise StopIteration
 
-    monkeypatch.setattr(compute_chain, "run_chain", catch)
+    monkeypatch.setattr(chain, "run_chain", catch)
     for one in (run("single-site", 0), run("grouped", 0), run("single-site", 1)):
         with pytest.raises(StopIteration):
             compute_chain.compute(one, corpus, Checkpoint(tmp_path, one))
@@ -52,7 +57,10 @@ def test_a_run_has_everything_that_the_summary_needs(corpus, tmp_path):
     assert record.metrics["log_joint"] == pytest.approx(record.trace["log_joint"][-4:].mean())
     # the checkpoint is the finished chain, and the result made again from it is the same
     assert same_bits(record, compute_chain.compute(one, corpus, Checkpoint(tmp_path, one)))
-    assert summary_table([record]).loc[0, "trapped"] == 0
+    summary = summary_table([record], errors_of_study("blocking", [record]))
+    assert summary.loc[0, "trapped"] == 0
+    for name in compute_chain.STATISTICS:
+        assert summary.loc[0, f"autocorrelation_{name}"] == record.metrics[f"autocorrelation_{name}"]
 
 
 def test_pairs_are_of_one_document(corpus):
@@ -74,7 +82,6 @@ def test_times_have_a_row_a_round(corpus):
 
 def made_up(sampler: str, number: int, corpus: str, log_joint: np.ndarray, perplexity: float) -> Result:
     metrics = {"log_joint": float(log_joint[-10:].mean()), "log_joint_spread": 1.0, "perplexity": perplexity}
-    metrics |= {f"autocorrelation_{name}": 2.0 for name in compute_chain.STATISTICS}
     trace = pd.DataFrame({"sweep": np.arange(len(log_joint)), "log_joint": log_joint})
     return Result(run(sampler, number, corpus), metrics, tables={"trace": trace}, volatile={"seconds_a_sweep": 1.0})
 
@@ -85,9 +92,14 @@ def group(sampler: str, corpus: str, count: int, *, level: float = 0.0, perplexi
     return [made_up(sampler, number, corpus, trace, perplexity + 0.001 * number) for number in range(count)]
 
 
-def answer(claim: str, records: list[Result], **numbers):
-    function = getattr(claims, claim)
+def answer(claim: str, records: list[Result], errors: pd.DataFrame = NO_ERRORS, **numbers):
+    function = with_errors(getattr(claims, claim), errors)
     return function({record.task.name: record for record in records}, {}, numbers)
+
+
+def times_of(records: list[Result], time: float) -> list[Row]:
+    """Autocorrelation times of the log joint."""
+    return [found(one.task.name, "log joint", "", 1, 0.0, None) | {"autocorrelation_time": time} for one in records]
 
 
 def test_trapped_is_far_below_the_best():
@@ -156,15 +168,14 @@ def test_b5():
 
 def test_t12():
     records = group("single-site", "whales", 4, perplexity=1) + group("grouped", "whales", 4, perplexity=1)
-    for record in records[4:]:
-        record.metrics["autocorrelation_log_joint"] = 5.0
     clock = times("kos", grouped=1)
     table = clock.tables["timing"]
     clock.tables["timing"] = pd.concat([table, table.assign(threads=2, seconds=0.6)])
-    assert answer("t12", [*records, clock]).verdict == "reproduced"
-    for record in records[4:]:
-        record.metrics["autocorrelation_log_joint"] = 9.0
-    assert answer("t12", [*records, clock]).verdict == "partly"
+    for grouped, verdict in ((5.0, "reproduced"), (9.0, "partly")):
+        errors = table_of([*times_of(records[:4], 2.0), *times_of(records[4:], grouped)])
+        assert answer("t12", [*records, clock], errors).verdict == verdict
+    with pytest.raises(MissingErrors):
+        answer("t12", [*records, clock], errors[:4])
 
 
 def test_too_few_runs_are_not_judged():

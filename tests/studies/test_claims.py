@@ -3,7 +3,9 @@
 import pandas as pd
 import pytest
 
-from bayestopics.studies.claims import LONGEST, Answer, all_claims, answers, claim, markdown, page, table, write
+from bayestopics.studies.claims import LONGEST, Answer, all_claims, answers, claim, markdown, page, write
+from bayestopics.studies.claims import table_of as claims_table
+from bayestopics.studies.errors import table_of
 from bayestopics.studies.records import MissingRecords
 
 CLAIMS = {one.id: one for one in all_claims()}
@@ -31,7 +33,7 @@ def test_a_rule_stands_once(one):
 @pytest.mark.parametrize("name", [name for name in CLAIMS if name != "H7"])  # which says how many numbers are missing
 def test_no_records_no_answer(name):
     with pytest.raises(MissingRecords):
-        CLAIMS[name].answer({}, {})
+        CLAIMS[name].answer({}, table_of([]), {})
 
 
 def test_an_answer_is_one_line_and_its_verdict_one_of_four():
@@ -58,10 +60,10 @@ def test_a_claim_is_answered_once():
 
 
 def test_tables_for_people(tmp_path):
-    found = answers({"corpora": {}}, {}, ["kos"])
+    found = answers({"corpora": {}}, {"corpora": table_of([])}, {}, ["kos"])
     assert found["B2"] == "not answered: corpus not available: kos"
     assert found["T1"] == "not answered: the study number_of_topics was not run"
-    listed = table({"corpora": {}}, {}, "smoke", ["kos"])
+    listed = claims_table(found, "smoke")
     assert listed.set_index("id")["details"]["H7"] == "claims/H7.csv"
     write(tmp_path, listed, found, "smoke", {"kos": "internet"})
     assert {path.name for path in tmp_path.iterdir()} == {"claims", "claims.csv", "claims.md"}

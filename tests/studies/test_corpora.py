@@ -7,6 +7,7 @@ from bayestopics.corpus.registry import Registry
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 from bayestopics.studies.corpora import claims, figures, tables
+from bayestopics.studies.errors import table_of
 from bayestopics.studies.records import MissingRecords
 
 ENTRIES = Registry().entries
@@ -36,7 +37,7 @@ def test_h7(different, verdict):
     records = as_in_the_paper()
     for record in list(records.values())[:different]:
         record.metrics["terms"] += 1
-    answer = claims.CLAIMS["H7"].answer(records, ENTRIES)
+    answer = claims.CLAIMS["H7"].answer(records, table_of([]), ENTRIES)
     assert answer.verdict == verdict
     assert (answer.details["ours"] != answer.details["theirs"]).sum() == different
 
@@ -44,6 +45,6 @@ def test_h7(different, verdict):
 @pytest.mark.parametrize(("share", "verdict"), [(0.6292, "reproduced"), (0.64, "not reproduced")])
 def test_b2(share, verdict):
     kos = sizes("kos", training_words_once_share=share, training_words_once_sd=1e-4)
-    assert claims.CLAIMS["B2"].answer({"kos": kos}, ENTRIES).verdict == verdict
+    assert claims.CLAIMS["B2"].answer({"kos": kos}, table_of([]), ENTRIES).verdict == verdict
     with pytest.raises(MissingRecords):
-        claims.CLAIMS["B2"].answer({}, ENTRIES)
+        claims.CLAIMS["B2"].answer({}, table_of([]), ENTRIES)

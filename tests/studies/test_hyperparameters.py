@@ -10,6 +10,7 @@ from matplotlib import pyplot
 from bayestopics.base.html_table import html_table
 from bayestopics.runs import result
 from bayestopics.runs.task import Task
+from bayestopics.studies.errors import errors_of_study
 from bayestopics.studies.hyperparameters import claims, figures, tables
 from bayestopics.studies.records import MissingRecords
 
@@ -172,7 +173,7 @@ def coverage(covered: int = 18, of: int = 20) -> result.Result:
 
 
 def ask(claim: str, *records):
-    return claims.CLAIMS[claim].answer(named(*records), {})
+    return claims.CLAIMS[claim].answer(named(*records), errors_of_study("hyperparameters", records), {})
 
 
 def verdict(claim: str, *records) -> str:
@@ -382,7 +383,8 @@ def test_figures(draw, records):
 
 
 def test_estimates_table():
-    table = tables.estimates_table([*FULL, MINIMAL])
+    records = [*FULL, surface("y", regions=False)]
+    table = tables.estimates_table(records, errors_of_study("hyperparameters", records))
     assert table.loc[0, ["truth_eta", "paper_alpha"]].tolist() == [0.7, 0.21]
     assert table.loc[0, "alpha_error"] == pytest.approx(0.005 * 0.2)
     assert table.loc[0, "eta_deviation"] == pytest.approx(0.1 * 0.8)
@@ -391,7 +393,8 @@ def test_estimates_table():
 
 
 def test_scores_table_has_the_papers_ratios():
-    table = tables.scores_table([score("cats", gensim=-3.0), score("x")]).set_index("corpus")
+    records = [score("cats", gensim=-3.0), score("x")]
+    table = tables.scores_table(records, errors_of_study("hyperparameters", records)).set_index("corpus")
     assert table.loc["cats", "gensim"] == pytest.approx(np.exp(-3))
     assert table.loc["cats", "gensim_paper"] == 7.31e-3
     assert table.loc["cats", "griffiths-steyvers_paper"] == 6.57e-8

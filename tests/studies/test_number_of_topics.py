@@ -12,6 +12,7 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import same_bits
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
+from bayestopics.studies.errors import errors_of_study, found, table_of
 from bayestopics.studies.number_of_topics import (
     claims,
     compute_distances,
@@ -124,8 +125,9 @@ def test_pages_are_made_from_the_records(corpus, tmp_path):
         kind: m.compute(one := run(kind, **p), corpus, Checkpoint(tmp_path, one)) for kind, (m, p) in KINDS.items()
     }
     figures.draw_walks([records["pmmh"], records["empirical"]], "smoke")
-    figures.draw_evidence([records["evidence"]], "smoke")
-    figures.draw_scores([records["score"]], "smoke")
+    errors = errors_of_study("number_of_topics", records.values())
+    figures.draw_evidence([records["evidence"]], "smoke", errors)
+    figures.draw_scores([records["score"]], "smoke", errors)
     drawn = figures.draw_ladders([records["ladder"]], "smoke")
     assert len(drawn.legends[0].get_texts()) == 3  # paths
     table = tables.evidence_table([records["evidence"]])
@@ -239,7 +241,7 @@ def evidences(corpus: str, method: str, values: dict[int, float]) -> Result:
         {"topics": t, "repeat": r, "log_estimate": v + 20 * r * (-1) ** t} for t, v in values.items() for r in range(3)
     ]
     metrics = {"best_topics": max(values, key=values.__getitem__)}
-    one = run("evidence", name=f"{corpus}-evidence-{method}", corpus=corpus, **way)
+    one = run("evidence", name=f"{corpus}-evidence-{method}", corpus=corpus, repeats=3, **way)
     size = pd.DataFrame([{"documents": 10, "terms": 20}])
     return Result(one, metrics, tables={"evidence": table, "estimates": pd.DataFrame(rows), "size": size})
 
@@ -362,24 +364,26 @@ def test_t7_and_t8_need_every_start():
     good = [walk("whales", [5] * 100, start=s) for s in (5, 30)] + [
         walk("birds-of-prey", [7] * 100, start=s) for s in (5, 30)
     ]
-    assert claims.t7(named(*good, *yardsticks), {}, numbers).verdict == "reproduced"
+    errors = errors_of_study("number_of_topics", yardsticks)
+    assert claims.t7(named(*good, *yardsticks), {}, numbers, errors).verdict == "reproduced"
     assert claims.t8(named(*good), {}, numbers).verdict == "reproduced"
     stuck = named(*good, *yardsticks, walk("whales", [19] * 100, start=60))
-    assert claims.t7(stuck, {}, numbers).verdict == "partly"
-    assert 90 in claims.t7(stuck, {}, numbers).details["log_ratio_to_paper"].round().tolist()
+    assert claims.t7(stuck, {}, numbers, errors).verdict == "partly"
+    assert 90 in claims.t7(stuck, {}, numbers, errors).details["log_ratio_to_paper"].round().tolist()
 
 
 def scores(corpus: str, values: dict[int, tuple[float, float]]) -> Result:
     """(score, error) of each T."""
     table = pd.DataFrame([(t, *one) for t, one in values.items()], columns=["topics", "log_score", "standard_error"])
-    return Result(run("score", name=f"{corpus}-leave-one-out", corpus=corpus), {}, tables={"scores": table})
+    one = run("score", name=f"{corpus}-leave-one-out", corpus=corpus, sweeps=9)
+    return Result(one, {}, tables={"scores": table})
 
 
 def test_t9_near_the_best_and_the_best():
     numbers = {"topics": [5, 7]}
 
     def verdict(*records: Result) -> str:
-        return claims.t9(named(*records), {}, numbers).verdict
+        return claims.t9(named(*records), {}, numbers, errors_of_study("number_of_topics", records)).verdict
 
     near = scores("whales", {4: (-109.0, 3.0), 5: (-109.9, 3.0), 12: (-100.0, 4.0)})  # two errors are 10
     far = scores("whales", {4: (-109.0, 3.0), 5: (-110.1, 3.0), 12: (-100.0, 4.0)})
@@ -399,8 +403,9 @@ def test_t9_near_the_best_and_the_best():
 )
 def test_t13_is_reproduced_by_a_wrong_law(score, verdict):
     law = pd.DataFrame({"inner": [1, 1, 5, 5], "topics": [1, 2, 1, 2], "exact": 0.5, "share": [0.4, 0.6, 0.52, 0.48]})
-    record = Result(run("exact", name="enumerable-exact"), {"largest_score": score}, tables={"law": law})
-    answer = claims.t13(named(record), {}, {})
+    law["error"] = (law["share"] - law["exact"]).abs() / score
+    record = Result(run("exact", name="enumerable-exact", iterations=9), {}, tables={"law": law})
+    answer = claims.t13(named(record), {}, {}, errors_of_study("number_of_topics", [record]))
     assert answer.verdict == verdict
     assert "0.1000 (m = 1), 0.0200 (m = 5)" in answer.ours
 
@@ -410,14 +415,12 @@ def test_t13_is_reproduced_by_a_wrong_law(score, verdict):
 )
 def test_t16_wants_more_than_two_errors(whales, verdict):
     """Two errors of the difference are 0.1."""
-    found = {"whales": (whales, 0.03), "birds-of-prey": (1.0, 0.04)}
-    records = [
-        Result(run("distances", name=f"{corpus}-distances", corpus=corpus), {"distance": d, "distance_error": e})
-        for corpus, (d, e) in found.items()
-    ]
-    assert claims.t16(named(*records), {}, {}).verdict == verdict
+    values = {"whales": (whales, 0.03), "birds-of-prey": (1.0, 0.04)}
+    records = [Result(run("distances", name=f"{corpus}-distances", corpus=corpus), {}) for corpus in values]
+    errors = table_of(found(f"{corpus}-distances", "distance", "", 9, *both) for corpus, both in values.items())
+    assert claims.t16(named(*records), {}, {}, errors).verdict == verdict
     with pytest.raises(MissingRecords):
-        claims.t16(named(records[0]), {}, {})
+        claims.t16(named(records[0]), {}, {}, errors)
 
 
 def test_t14_at_an_estimated_h_and_with_a_diffuse_posterior():

@@ -14,6 +14,7 @@ from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import same_bits
 from bayestopics.runs.task import Task
+from bayestopics.studies.errors import errors_of_study, table_of
 from bayestopics.studies.records import MissingRecords
 from bayestopics.studies.split_merge import (
     claims,
@@ -136,11 +137,21 @@ def test_figures_and_tables(computed):
     for draw in (figures.draw_data, figures.draw_topics, figures.draw_acceptance, figures.draw_confusion):
         pyplot.close(draw([computed["synthetic"]], "smoke"))
     pyplot.close(figures.draw_perplexity([computed["perplexity"]], "smoke"))
-    pyplot.close(figures.draw_blocks([computed["blocks"]], "smoke"))
+    errors = errors_of_study("split_merge", computed.values())
+    pyplot.close(figures.draw_blocks([computed["blocks"]], "smoke", errors))
     pyplot.close(figures.draw_law([computed["law"]], "smoke"))
-    assert len(tables.law_table([computed["law"]])) == len(CASES) * len(tables.LABELS)
-    assert list(tables.blocks_table([computed["blocks"]])["sampler"]) == ["plain", "blocked"]
-    assert len(tables.samplers_table([computed["synthetic"]])) == 4
+    law = tables.law_table([computed["law"]], errors)
+    assert len(law) == len(CASES) * len(tables.LABELS)
+    chains = computed["law"].tables["chains"].query("case == 0 and sampler == 'gibbs'")["mean_topics"]
+    assert tuple(law.loc[0, ["mean_topics", "mean_topics_error"]]) == tables.mean_and_error(chains)
+    blocks, times = tables.blocks_table([computed["blocks"]], errors), computed["blocks"].tables["times"]
+    assert list(blocks["sampler"]) == ["plain", "blocked"]
+    means = times.groupby("sampler", sort=False)["autocorrelation_topics"].mean()
+    np.testing.assert_array_equal(blocks["autocorrelation_topics"], means)
+    samplers = tables.samplers_table([computed["synthetic"]], errors)
+    assert len(samplers) == 4
+    late = tables.second_half(computed["synthetic"]).query("sampler == 'gibbs'").groupby("seed")["topics"].mean()
+    assert tuple(samplers.loc[0, ["topics", "topics_error"]]) == tables.mean_and_error(late)
     table = tables.perplexity_table([computed["perplexity"]])
     assert table["log_ratio_to_gibbs_end"].isna().sum() == 1  # of Gibbs
 
@@ -149,7 +160,7 @@ def test_figures_and_tables(computed):
 
 
 def ask(claim: str, *records):
-    return claims.CLAIMS[claim].answer({one.task.name: one for one in records}, {})
+    return claims.CLAIMS[claim].answer({one.task.name: one for one in records}, table_of([]), {})
 
 
 def verdict(claim: str, *records) -> str:

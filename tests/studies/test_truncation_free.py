@@ -14,6 +14,7 @@ from bayestopics.runs import result
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import same_bits
 from bayestopics.runs.task import Task
+from bayestopics.studies.errors import errors_of_study, table_of
 from bayestopics.studies.records import MissingRecords
 from bayestopics.studies.truncation_free import claims, compute_endless, compute_stream, compute_toy, figures, tables
 from killing import Killed as KilledAtSave
@@ -52,7 +53,8 @@ def stream(
     table = pd.DataFrame(trace)
     timing = pd.DataFrame({"documents": table["documents"], "seconds": seconds})
     last = {name: float(table[name].iloc[-1]) for name in trace} | {"passes": 1.0, "papers_per_word": score}
-    params = {"corpus": corpus, "model": model, "method": method, "batch": batch}
+    last |= {"papers_error": 0.5} if model == "hdp" else {}
+    params = {"corpus": corpus, "model": model, "method": method, "batch": batch, "particles": 5, "draws": 9}
     params |= {"truncation": 300} if method == "truncated" else {}
     task = a_run("stream", f"{corpus}-{model}-{method}-{batch}", **params)
     arrays = {"log_likelihoods": logs, "tokens": tokens}
@@ -74,7 +76,7 @@ def study(ours=None, other=None, models=tables.MODELS, corpora=("x", "y")):
 
 def ask(claim: str, *records):
     named = {one.task.name: one for one in records}
-    return claims.CLAIMS[claim].answer(named, {})
+    return claims.CLAIMS[claim].answer(named, table_of([]), {})
 
 
 def verdict(claim: str, *records) -> str:
@@ -296,7 +298,9 @@ def test_figures(draw, records):
 
 
 def test_tables():
-    scores = tables.scores_table(study())
+    scores = tables.scores_table(study(), errors_of_study("truncation_free", study()))
+    assert dict(scores.groupby("model")["monte_carlo_error"].unique()) == {"dp-mixture": [0.0], "hdp": [0.01]}
+    assert dict(scores.groupby("model")["papers_error"].count()) == {"dp-mixture": 0, "hdp": len(scores) / 2}
     assert len(scores) == 2 * 2 * 2 * len(BATCHES)
     assert (scores["equal_seconds"] == 10.0).all()
     html_table(scores, "scores")

@@ -63,14 +63,17 @@ FOLDER = {
         import pandas as pd
 
 
-        def means_table(records):
-            return pd.DataFrame([{"run": record.task.name, "mean": record.metrics["mean"]} for record in records])
+        def means_table(records, errors):
+            known = errors.set_index("run")["standard_error"]
+            rows = [{"run": record.task.name, "mean": record.metrics["mean"]} for record in records]
+            return pd.DataFrame([row | {"error": known[row["run"]]} for row in rows])
         """,
     "figures": """
         import matplotlib.pyplot as plt
 
 
-        def draw_draws(records, scale):
+        def draw_draws(records, scale, errors):
+            assert list(errors["quantity"]) == ["x", "x"]
             figure, axis = plt.subplots()
             for record in records:
                 axis.plot(record.trace["x"])
@@ -81,9 +84,9 @@ FOLDER = {
 
 
         @claim("Z1", paper="Nobody", where="nowhere", statement="The mean is about 0.5.", rule="Within 0.5 of it.")
-        def _(records, entries, numbers):
+        def _(records, entries, numbers, errors):
             mean = records["together"].metrics["mean"]
-            return Answer(f"{mean:.2f}", "0.1", verdict(abs(mean - 0.5) < 0.5))
+            return Answer(f"{mean:.2f}", f"{errors['standard_error'].max():.3f}", verdict(abs(mean - 0.5) < 0.5))
         """,
 }
 
@@ -106,9 +109,12 @@ def test_a_study_is_a_folder_and_a_settings_file(tmp_path):
     means = [read(results / "toy" / f"tiny-lda-{chain}").metrics["mean"] for chain in (0, 1)]
     assert read(results / "toy" / "together").metrics["mean"] == sum(means) / 2
     assert list(pd.read_csv(results / "toy" / "tables" / "means.csv")["mean"]) == means
-    assert (pd.read_csv(results / "toy" / "errors.csv")["standard_error"] > 0).all()
+    errors = pd.read_csv(results / "toy" / "errors.csv")["standard_error"]
+    assert (errors > 0).all()
+    assert list(pd.read_csv(results / "toy" / "tables" / "means.csv")["error"]) == list(errors)
     claims = pd.read_csv(results / "claims.csv").set_index("id")
     assert claims.loc["Z1", "verdict"] == "reproduced"
+    assert claims.loc["Z1", "error"] == round(errors.max(), 3)
     assert claims.loc["B1", "verdict"] == "not answered: the study blocking was not run"
     assert len(json.loads((results / "published.json").read_text())["toy, smoke"]) == 3
     # all studies run without being named, and each has a target of its own

@@ -1,9 +1,10 @@
-# Answers every claim of the papers from the records of the studies.
+# Answers every claim of the papers from the records and errors of the studies.
 
 
 rule claims:
     input:
         jobs=[jobs_of(study) for study in STUDIES],
+        errors=[errors_of(study) for study in STUDIES],
         tables=[tables_of(study) for study in STUDIES],
         registry="config/corpora.yaml",
     output:
@@ -20,6 +21,7 @@ rule claims:
         f"{RESULTS}/logs/claims.log",
     params:
         records={study: records_of(study) for study in STUDIES},
+        errors={study: errors_of(study) for study in STUDIES},
         left_out=LEFT_OUT,
         scale=SCALE,
         code=code_of_claims,

@@ -34,7 +34,7 @@ use rule run as grid_step with:
         "Running {wildcards.job} of {wildcards.study}, a step of the grid"
 
 
-# Monte Carlo errors: batch means over the chains, and what follows from them.
+# Monte Carlo errors: batch means over the chains, the scatter of repeats, and what follows from them.
 rule errors:
     input:
         jobs=jobs_of_study,
@@ -81,6 +81,7 @@ rule tables:
 rule figures:
     input:
         jobs=jobs_of_study,
+        errors=errors_of_study,
     output:
         folder=report(
             directory(f"{RESULTS}/{{study}}/figures"),

@@ -1,7 +1,8 @@
 """Keeps the results of scale paper in git: `make keep` adds new records, `make kept` adds none.
 
 Both make every figure, table and verdict again from the kept records. What the records no longer give stays as it was:
-figures and tables move to results/paper/kept/old, and verdicts are marked "old".
+figures and tables move to results/paper/kept/old, and verdicts are marked "old". The claims of old/run-before.csv
+were run before verdicts and records were kept.
 """
 
 import shutil
@@ -16,7 +17,15 @@ from bayestopics.base.plotting import use_style
 from bayestopics.corpus.registry import Registry
 from bayestopics.runs.record import is_record, read
 from bayestopics.studies import claims
-from bayestopics.studies.kept import make_again, read_kept, watched, with_old_answers, write_kept
+from bayestopics.studies.kept import (
+    ABSENT,
+    errors_again,
+    make_again,
+    read_kept,
+    watched,
+    with_old_answers,
+    write_kept,
+)
 from bayestopics.studies.plan import Plan, Settings, names_in, plan_of
 
 SCALE = "paper"
@@ -32,20 +41,22 @@ def plan_at_scale(study: str) -> Plan:
 
 
 def keep(kept: Path, add: bool) -> None:
-    found = {}
+    found, errors = {}, {}
     for study in names_in(SETTINGS):
         plan, records = plan_at_scale(study), read_kept(kept / study)
         new = [folder for folder in sorted((PAPER / study).glob("*")) if add and is_record(folder)]
         records |= {folder.name: watched(read(folder)) for folder in new}
         records = {run: records[run] for run in plan.runs if run in records}  # without records of other settings
         if records:
-            found[study] = records
-            make_again(plan, records, kept / study, kept / "old" / study, SCALE)
-    answers = claims.answers(found, ENTRIES, left_out=())
+            found[study], errors[study] = records, errors_again(study, records.values())
+            make_again(plan, records, errors[study], kept / study, kept / "old" / study, SCALE)
+    answers = claims.answers(found, errors, ENTRIES, left_out=(), absent=ABSENT)
     table = claims.table_of(answers, SCALE)
     before = kept / "claims.csv"
     old = pd.read_csv(before, keep_default_na=False) if before.exists() else table
-    claims.write(kept, with_old_answers(table, old), answers, SCALE, left_out={})
+    told = kept / "old" / "run-before.csv"
+    run_before = pd.read_csv(told)["id"].tolist() if told.exists() else []
+    claims.write(kept, with_old_answers(table, old, run_before), answers, SCALE, left_out={})
     for study, records in found.items():
         write_kept(records.values(), kept / study)  # last, because only now we know which parts were read
 

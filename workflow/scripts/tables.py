@@ -8,7 +8,7 @@ from logs import logged
 
 from bayestopics.base.html_table import html_table
 from bayestopics.runs.record import read
-from bayestopics.studies.errors import TITLE
+from bayestopics.studies.errors import TITLE, read_errors, with_errors
 
 
 def write(table: pd.DataFrame, name: str, title: str) -> None:
@@ -22,9 +22,10 @@ def write(table: pd.DataFrame, name: str, title: str) -> None:
 params, study = snakemake.params, snakemake.wildcards.study
 with logged(snakemake.log[0]):
     Path(snakemake.output.folder).mkdir(parents=True, exist_ok=True)
+    errors = read_errors(snakemake.input.errors)
     for name, planned in params.tables.items():
-        make = getattr(import_module(f"bayestopics.studies.{study}.tables"), planned["make"])
+        make = with_errors(getattr(import_module(f"bayestopics.studies.{study}.tables"), planned["make"]), errors)
         records = [read(Path(params.records[run])) for run in planned["runs"]]
         write(make(records, **planned["arguments"]), name, planned["title"])
-    for path in snakemake.input.errors:
-        write(pd.read_parquet(path), "errors", TITLE)
+    if snakemake.input.errors:
+        write(errors, "errors", TITLE)

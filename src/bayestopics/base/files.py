@@ -35,6 +35,13 @@ def replacing(target: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def clear_scratch(folder: Path) -> None:
+    """Remove what `replacing` left in a folder when it was killed. Nobody else may be writing there."""
+    for path in folder.glob(".*.????????"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file, unpacked if its name ends in .gz; every fault is an InputError that names the file."""
     try:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import os
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from bayestopics.base.problems import InputError
 from bayestopics.lda import SAMPLERS
+
+Value = TypeVar("Value", int, float)
 
 
 class Parser(argparse.ArgumentParser):
@@ -112,6 +115,11 @@ def add_workers(parser: Any, help: str) -> None:
     parser.add_argument("--workers", type=positive, default=cores(), metavar="w", help=about)
 
 
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """These options, for a function whose parameters have the same names."""
+    return {name: getattr(options, name) for name in names}
+
+
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -141,20 +149,21 @@ def counts(text: str) -> list[int]:
 
 
 def count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    value = _read(int, text, "a whole number")
     if value < 0:
         raise argparse.ArgumentTypeError(f"{text} is negative")
     return value
 
 
-def number(text: str) -> float:
+def _read(kind: Callable[[str], Value], text: str, what: str) -> Value:
     try:
-        value = float(text)
+        return kind(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+
+
+def number(text: str) -> float:
+    value = _read(float, text, "a number")
     if not math.isfinite(value) or value <= 0:
         raise argparse.ArgumentTypeError(f"{text} is not positive and finite")
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_workers, alpha, counts, number, positive
+from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_workers, alpha, counts, given, number, positive
 from bayestopics.evidence import METHODS, PATHS
 
 if TYPE_CHECKING:
@@ -56,15 +56,5 @@ def check(options: argparse.Namespace) -> Prior:
 def call(corpus: Corpus, options: argparse.Namespace) -> EvidenceResult:
     from bayestopics.api import evidence
 
-    return evidence(
-        corpus,
-        options.topics,
-        check(options),
-        method=options.method,
-        path=options.way,
-        sweeps=options.sweeps,
-        passes=options.passes,
-        repeats=options.repeats,
-        workers=options.workers,
-        **options.place,
-    )
+    work = given(options, "method", "sweeps", "passes", "repeats", "workers")
+    return evidence(corpus, options.topics, check(options), path=options.way, **work, **options.place)

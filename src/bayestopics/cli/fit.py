@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, model, positive
+from bayestopics.cli.arguments import Parser, add_workers, given, model, positive
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -35,14 +35,5 @@ def check(options: argparse.Namespace) -> Prior:
 def call(corpus: Corpus, options: argparse.Namespace) -> FitResult:
     from bayestopics.api import fit
 
-    return fit(
-        corpus,
-        options.topics,
-        check(options),
-        sampler=options.sampler,
-        sweeps=options.sweeps,
-        burn_in=options.burn_in,
-        chains=options.chains,
-        workers=options.workers,
-        **options.place,
-    )
+    work = given(options, "sampler", "sweeps", "burn_in", "chains", "workers")
+    return fit(corpus, options.topics, check(options), **work, **options.place)

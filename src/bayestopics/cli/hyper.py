@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import SAMPLER, Parser, add_workers, interval, positive, shape
+from bayestopics.cli.arguments import SAMPLER, Parser, add_workers, given, interval, positive, shape
 from bayestopics.hyper import METHODS, SEARCHES
 
 if TYPE_CHECKING:
@@ -55,17 +55,6 @@ def check(options: argparse.Namespace) -> None:
 def call(corpus: Corpus, options: argparse.Namespace) -> HyperResult:
     from bayestopics.api import hyper
 
-    return hyper(
-        corpus,
-        options.topics,
-        method=options.method,
-        alpha_range=options.alpha_range,
-        eta_range=options.eta_range,
-        grid=options.grid,
-        sweeps=options.sweeps,
-        search=options.search,
-        chains=options.chains,
-        sampler=options.sampler,
-        workers=options.workers,
-        **options.place,
-    )
+    how = given(options, "method", "alpha_range", "eta_range", "grid", "search", "sampler")
+    work = given(options, "sweeps", "chains", "workers")
+    return hyper(corpus, options.topics, **how, **work, **options.place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, count, documents, model, positive, share
+from bayestopics.cli.arguments import Parser, add_workers, count, documents, given, model, positive, share
 from bayestopics.cli.fit import check
 from bayestopics.predict import BETAS, METHODS
 
@@ -44,20 +44,6 @@ def arguments(parser: Parser) -> None:
 def call(corpus: Corpus, options: argparse.Namespace) -> ScoreResult:
     from bayestopics.api import score
 
-    return score(
-        corpus,
-        options.topics,
-        check(options),
-        method=options.method,
-        sampler=options.sampler,
-        sweeps=options.sweeps,
-        burn_in=options.burn_in,
-        heldout=options.heldout,
-        documents=options.documents,
-        thin=options.thin,
-        particles=options.particles,
-        beta=options.beta,
-        warm_up=options.warm_up,
-        workers=options.workers,
-        **options.place,
-    )
+    work = given(options, "method", "sampler", "sweeps", "burn_in", "workers")
+    of_methods = given(options, "heldout", "documents", "thin", "particles", "beta", "warm_up")
+    return score(corpus, options.topics, check(options), **work, **of_methods, **options.place)

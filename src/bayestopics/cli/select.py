@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, counts, positive
+from bayestopics.cli.arguments import Parser, add_workers, counts, given, positive
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -46,16 +46,8 @@ def check(options: argparse.Namespace) -> None:
 def call(corpus: Corpus, options: argparse.Namespace) -> SelectResult:
     from bayestopics.api import select
 
-    return select(
-        corpus,
-        options.topics,
-        sweeps=options.sweeps,
-        steps=options.steps,
-        repeats=options.repeats,
-        chains=options.chains,
-        workers=options.workers,
-        **options.place,
-    )
+    work = given(options, "sweeps", "steps", "repeats", "chains", "workers")
+    return select(corpus, options.topics, **work, **options.place)
 
 
 def report(result: SelectResult, corpus: Corpus, out: Path) -> None:

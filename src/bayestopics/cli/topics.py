@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bayestopics.cli.arguments import ALPHA, ETA, SAMPLER, Parser, add_workers, count, counts, number, positive
+from bayestopics.cli.arguments import ALPHA, ETA, SAMPLER, Parser, add_workers, count, counts, given, number, positive
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -55,16 +55,6 @@ def call(corpus: Corpus, options: argparse.Namespace) -> TopicPosteriorResult:
     from bayestopics.api import topic_posterior
     from bayestopics.lda.state import Prior
 
-    return topic_posterior(
-        corpus,
-        Prior(options.alpha, options.eta),
-        topic_prior=check(options),
-        starts=getattr(options, "start", None),
-        inner=options.inner,
-        iterations=options.iterations,
-        burn_in=options.burn_in,
-        sampler=options.sampler,
-        z_start=options.z_start,
-        workers=options.workers,
-        **options.place,
-    )
+    walk: dict[str, Any] = {"topic_prior": check(options), "starts": getattr(options, "start", None)}
+    work = given(options, "inner", "iterations", "burn_in", "sampler", "z_start", "workers")
+    return topic_posterior(corpus, Prior(options.alpha, options.eta), **walk, **work, **options.place)

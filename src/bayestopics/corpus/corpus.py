@@ -150,20 +150,12 @@ class Corpus:
         """Build a corpus from gensim's bags of words (lists of (term id, count)) and, optionally, its dictionary."""
         bags = list(bags)
         pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
-        documents, terms, counts = np.asarray(pairs, dtype=np.float64).reshape(-1, 3).T
+        triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3).T
         try:
             vocabulary = None if id2word is None else [id2word[term] for term in range(len(id2word))]
         except KeyError as error:
             raise InputError(f"{name}: the dictionary has no word for id {error}; call its compactify()") from None
-        return cls.from_counts(
-            documents,
-            terms,
-            counts,
-            document_count=len(bags),
-            vocabulary=vocabulary,
-            labels=labels,
-            name=name,
-        )
+        return cls.from_counts(*triples, document_count=len(bags), vocabulary=vocabulary, labels=labels, name=name)
 
     # -- sizes ----------------------------------------------------------------------------------
 

@@ -101,16 +101,8 @@ def from_texts(
     triples = [(d, index[term], n) for d, bag in enumerate(bags) for term, n in bag.items() if term in index]
     if not triples:
         raise InputError(f"{name}: the corpus is empty (no tokens left after pruning {len(bags)} documents)")
-    documents, terms, counts = np.array(triples, dtype=np.int64).T
-    return Corpus.from_counts(
-        documents,
-        terms,
-        counts,
-        document_count=len(bags),
-        vocabulary=vocabulary,
-        labels=labels,
-        name=name,
-    )
+    found = np.array(triples, dtype=np.int64).T
+    return Corpus.from_counts(*found, document_count=len(bags), vocabulary=vocabulary, labels=labels, name=name)
 
 
 def read_folder(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:

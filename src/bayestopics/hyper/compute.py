@@ -48,7 +48,8 @@ def hyper(
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
-    """{"alpha", "eta", "ellipse", "region", "warnings", ...}. `chains` and `workers` are used by tempering only."""
+    """{"alpha", "eta", "ellipse", "region", "warnings", ...}, and the `path` of EM, or the `draws` of full Bayes.
+    `chains` and `workers` are used by tempering only."""
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
     sweeps = METHODS[method] if sweeps is None else sweeps
@@ -131,6 +132,7 @@ def _full_bayes(
         "ellipse": ellipse,
         "region": None if region is None else region.summary(),
         "mode": mode.tolist(),
+        "draws": found.draws.tolist(),
         "warnings": doubts,
     }
 

@@ -165,24 +165,14 @@ class Histograms:
     def documents(self) -> Urns:
         """(1/m) sum_i log p(z_i | alpha)."""
         counts, lengths = occurring(self.document_topic), occurring(self.lengths)
-        return Urns(
-            counts,
-            self.document_topic[counts] / self.states,
-            lengths,
-            self.lengths[lengths].astype(float),
-            self.topic_count,
-        )
+        often, documents = self.document_topic[counts] / self.states, self.lengths[lengths].astype(float)
+        return Urns(counts, often, lengths, documents, self.topic_count)
 
     def topics(self) -> Urns:
         """(1/m) sum_i log p(w | z_i, eta)."""
         counts, totals = occurring(self.term_topic), occurring(self.topic_total)
-        return Urns(
-            counts,
-            self.term_topic[counts] / self.states,
-            totals,
-            self.topic_total[totals] / self.states,
-            self.term_count,
-        )
+        often, topics = self.term_topic[counts] / self.states, self.topic_total[totals] / self.states
+        return Urns(counts, often, totals, topics, self.term_count)
 
 
 def occurring(histogram: np.ndarray) -> np.ndarray:

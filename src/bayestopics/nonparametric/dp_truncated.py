@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.sticks import ClosedSticks
-from bayestopics.nonparametric.stream import Bags, Score, checked
+from bayestopics.nonparametric.stream import Bags, HeldOutScore, checked
 from bayestopics.nonparametric.truncated import Ascent, Truncated, expected_log_rows
 
 
@@ -38,8 +38,8 @@ class TruncatedDPMixture(Truncated):
     def used_components(self) -> int:
         return int(np.count_nonzero(self.components.sizes >= 1.0))
 
-    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
-        return Score(collapsed(self, held_out).per_word, 0.0)
+    def score(self, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
+        return HeldOutScore(collapsed(self, held_out).per_word, 0.0)
 
     def responsibilities(self, bags: Bags, sticks: ClosedSticks) -> tuple[np.ndarray, np.ndarray]:
         """q(z) of every document [5], and the logs of the normalisers."""

@@ -21,7 +21,7 @@ from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.dp_mixture import collapsed, log_likelihoods
 from bayestopics.nonparametric.sticks import Sticks
-from bayestopics.nonparametric.stream import Bags, Score, checked
+from bayestopics.nonparametric.stream import Bags, HeldOutScore, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # components that can be born before the arrays must grow
@@ -51,8 +51,8 @@ class TruncationFreeDPMixture(TruncationFree):
     def _alive(self) -> np.ndarray:
         return self.components.sizes >= 1.0
 
-    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
-        return Score(collapsed(self, held_out).per_word, 0.0)
+    def score(self, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
+        return HeldOutScore(collapsed(self, held_out).per_word, 0.0)
 
     def _draw(self, components: Components, bags: Bags) -> np.ndarray:
         sweeps = 0 if len(bags) == 1 else self.settings["sweeps"]

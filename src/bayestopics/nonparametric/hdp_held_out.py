@@ -26,7 +26,7 @@ from bayestopics.lda.left_to_right import given_beta, given_topics_of_others, lo
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.hdp_state import HdpState
-from bayestopics.nonparametric.stream import Bags, Learner, Score
+from bayestopics.nonparametric.stream import Bags, HeldOutScore, Learner
 
 LARGE_SCATTER = 1.0  # nats (a factor of 2.7 in probability): beyond it, the delta method understates the error
 GIBBS_SWEEPS = 20  # the second half gives the counts of a proposal
@@ -69,10 +69,10 @@ class EstimatedHeldOut:
         return float(np.mean(np.exp(self.log_estimates.max(axis=1) - logsumexp(self.log_estimates, axis=1))))
 
 
-def score(learner: Learner, held_out: Corpus | sparse.csr_array) -> Score:
+def score(learner: Learner, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
     """A score for a learner's history. It has its own generator, so that scoring does not change the learning."""
     found = left_to_right(learner, held_out, SCORE_PARTICLES, np.random.default_rng(learner.updates))
-    return Score(found.per_word, found.standard_error)
+    return HeldOutScore(found.per_word, found.standard_error)
 
 
 def left_to_right(

@@ -19,7 +19,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.hdp_held_out import score
 from bayestopics.nonparametric.sticks import ClosedSticks
-from bayestopics.nonparametric.stream import Bags, Score, checked
+from bayestopics.nonparametric.stream import Bags, HeldOutScore, checked
 from bayestopics.nonparametric.truncated import Ascent, Truncated, digamma, expected_log_rows
 
 MOST_ROUNDS = 50  # of coordinate ascent in a document
@@ -63,7 +63,7 @@ class TruncatedHDP(Truncated):
     def used_components(self) -> int:
         return int(np.count_nonzero(self.components.totals >= 1.0))
 
-    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+    def score(self, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
         return score(self, held_out)
 
     def _update(self, bags: Bags) -> None:

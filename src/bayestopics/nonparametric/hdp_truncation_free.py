@@ -29,7 +29,7 @@ from bayestopics.nonparametric.components import Components, Lists, place_in_lis
 from bayestopics.nonparametric.hdp_blocks import empty_slot, finish_documents
 from bayestopics.nonparametric.hdp_held_out import score
 from bayestopics.nonparametric.sticks import Sticks, draw_weights
-from bayestopics.nonparametric.stream import Bags, Score, checked
+from bayestopics.nonparametric.stream import Bags, HeldOutScore, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # topics that can be born before the arrays must grow
@@ -72,7 +72,7 @@ class TruncationFreeHDP(TruncationFree):
     def _alive(self) -> np.ndarray:
         return self.components.totals >= 1.0
 
-    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+    def score(self, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
         return score(self, held_out)
 
     def _draw(self, components: Components, bags: Bags) -> Drawn:

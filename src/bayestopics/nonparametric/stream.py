@@ -127,7 +127,7 @@ class History:
         return np.array(self._entries, np.float64).reshape(-1, self.width)
 
 
-class Score(NamedTuple):
+class HeldOutScore(NamedTuple):
     """The score of held-out documents: log p(x) per word, and its Monte Carlo error."""
 
     per_word: float
@@ -182,7 +182,7 @@ class Learner(ABC):
     def _update(self, bags: Bags) -> None: ...
 
     @abstractmethod
-    def score(self, held_out: Corpus | sparse.csr_array) -> Score:
+    def score(self, held_out: Corpus | sparse.csr_array) -> HeldOutScore:
         """E_q[p(x)], exact for the DP mixture; for the HDP, by left-to-right at the means of q."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bayestopics.base.files import replacing
+from bayestopics.base.files import clear_scratch, replacing
 from bayestopics.base.plain import without_nan
 from bayestopics.base.plotting import save
 from bayestopics.corpus.corpus import Corpus
@@ -45,6 +45,7 @@ region shows the uncertainty about alpha and eta themselves; it shrinks as the c
 
 def write_report(result: SelectResult, corpus: Corpus, folder: Path) -> None:
     """Write the page last, so that everything it shows exists when it does."""
+    clear_scratch(folder)
     topics = pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in result.answer["top_words"]])
     save(result.plot(), folder / "evidence.png")
     save(result.plot_surface(), folder / "surface.png")

@@ -69,6 +69,13 @@ class Completion:
         # not `@`: the bits of a BLAS product depend on its number of threads
         return float(np.sum(self.pair_counts * np.log(self.probabilities())) / self.tokens)
 
+    def by_document(self) -> dict[str, list]:
+        """Of every document with held-out words: how many, and their log probability."""
+        documents, place = np.unique(self.pair_documents, return_inverse=True)
+        tokens = np.bincount(place, self.pair_counts).astype(np.int64)
+        logs = np.bincount(place, self.pair_counts * np.log(self.probabilities()))
+        return {"document": documents.tolist(), "tokens": tokens.tolist(), "log_probability": logs.tolist()}
+
     def reset(self) -> None:
         self.total[:] = 0.0
         self.states = 0
@@ -108,6 +115,8 @@ class CompletionScore:
     standard_error: float | None  # its Monte Carlo error; None with fewer than two sweeps
     perplexity: float
     heldout_tokens: int
+    heldout: dict[str, list]  # of every document with held-out words: document, tokens, log_probability of them all
+    batches: dict[str, list]  # of the kept sweeps: first_sweep, sweeps, and where these alone would move log_score
     warnings: list[str]
 
 
@@ -166,4 +175,8 @@ def score(
             "Successive batches of sweeps are correlated, so the standard error is too small. Use more sweeps "
             "(--sweeps)."
         )
-    return CompletionScore(log_score, error, float(np.exp(-log_score)), heldout.token_count, doubts)
+    sizes = [batch.states for batch in batches]
+    by_batch = {"first_sweep": (np.cumsum(sizes) - sizes).tolist(), "sweeps": sizes}
+    by_batch |= {"log_score": [log_score + float(shift - 1) for shift in shifts]}  # their mean is 1
+    numbers = log_score, error, float(np.exp(-log_score)), heldout.token_count
+    return CompletionScore(*numbers, everything.by_document(), by_batch, doubts)

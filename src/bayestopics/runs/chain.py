@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, State, from_assignments
 from bayestopics.predict.completion import Completion
 from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.task import Task
 
 
 class Observer(Protocol):
@@ -72,6 +73,13 @@ class Chain:
 
     def timing(self) -> pd.DataFrame:
         return pd.DataFrame({"sweep": np.arange(len(self.seconds)), "seconds": self.seconds})
+
+
+def chain_of_task(task: Task, corpus: Corpus, **how: Any) -> Chain:
+    """The chain whose model, sampler and length are parameters of the task; `how` are further ones of `run_chain`."""
+    params, prior = task.params, Prior(task.params["alpha"], task.params["eta"])
+    work = {"sampler": params["sampler"], "sweeps": params["sweeps"], "rng": task.generator(), "description": task.name}
+    return run_chain(corpus, params["topics"], prior, **work, **how)
 
 
 def run_chain(

@@ -3,7 +3,7 @@
 A checkpoint is the packed state of a run, including its random generators, in a folder named after the task's identity
 and the package versions. It is never a declared output of the workflow, because Snakemake deletes those when a job
 fails. Each part of a run, such as a chain, has a file of its own. A damaged checkpoint is set aside. If a checkpoint
-cannot be written, a line on standard error says so, and the run continues.
+cannot be written, a line on standard error says so, once for all processes of a run, and the run continues.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -27,8 +28,6 @@ from bayestopics.runs.task import Task
 
 NO_SECONDS = {"wall_seconds": 0.0, "cpu_seconds": 0.0}
 
-_told: set[Path] = set()  # folders that cannot be written and that this process has already reported
-
 
 class Checkpoint:
     def __init__(self, folder: Path, task: Task, every_seconds: float = 30.0) -> None:
@@ -38,7 +37,8 @@ class Checkpoint:
         self._last = time.monotonic()
         self._watch, self._process = Stopwatch(), os.getpid()
         self._earlier = self._seconds_of_earlier_lives()
-        _told.discard(self.folder)
+        self._told = Path(tempfile.gettempdir()) / f"bayestopics-{self._process}-{self.folder.name}.told"
+        self._told.unlink(missing_ok=True)
 
     def part(self, name: str) -> Checkpoint:
         """The checkpoint of a part of the run."""
@@ -79,10 +79,9 @@ class Checkpoint:
             if os.getpid() == self._process:
                 _write(self.folder / "seconds.json", json.dumps(self.seconds()).encode())
         except (OSError, TypeError, MemoryError) as error:
-            if self.folder not in _told:
+            if self._is_first_to_tell():
                 reason = getattr(error, "strerror", None) or error
                 self._say(f"{self.path}: this checkpoint cannot be written ({reason}); the run continues without it")
-            _told.add(self.folder)
         self._last = time.monotonic()
 
     def seconds(self) -> dict[str, float]:
@@ -93,6 +92,7 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the checkpoint, after the record is written."""
         shutil.rmtree(self.folder, ignore_errors=True)
+        self._told.unlink(missing_ok=True)
 
     def _seconds_of_earlier_lives(self) -> dict[str, float]:
         try:
@@ -100,6 +100,16 @@ class Checkpoint:
             return {name: float(found[name]) for name in NO_SECONDS}
         except (OSError, ValueError, KeyError, TypeError):
             return dict(NO_SECONDS)
+
+    def _is_first_to_tell(self) -> bool:
+        """Of the processes of the run: the one that makes an empty file, which is apart from what cannot be written."""
+        try:
+            self._told.touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        except OSError:  # better twice than never
+            return True
+        return True
 
     def _say(self, line: str) -> None:
         print(f"bayestopics: {line}", file=sys.stderr, flush=True)

@@ -54,9 +54,10 @@ def run(
     If `out` already holds a record of the same task, that record is returned, unless `overwrite` is true. Checkpoints
     are kept in CHECKPOINTS, unless another folder is given.
     """
-    if out is not None and (there := check_place(out, key(task, versions()), overwrite)) is not None:
-        return there
     watch, checkpoint = Stopwatch(), Checkpoint(checkpoints or CHECKPOINTS, task, EVERY_SECONDS)
+    if out is not None and (there := check_place(out, key(task, versions()), overwrite)) is not None:
+        checkpoint.remove()  # it is still there if the run was killed right after its record was written
+        return there
     resumed = checkpoint.exists()
     try:
         result = compute(task, corpus, checkpoint)

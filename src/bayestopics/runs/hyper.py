@@ -44,7 +44,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
         answer, tables = several.summary(), tables_of(several)
     else:
         answer = hyper(corpus, method=method, **params)
-        tables = {"path": _path(answer["path"])} if "path" in answer else {}
+        tables = {"trace": _draws(answer.pop("draws"))} if method == "full-bayes" else {"path": _path(answer["path"])}
     said = answer.pop("warnings")
     return Result(task, _metrics(answer), said, tables=tables, answer=answer)
 
@@ -57,6 +57,11 @@ def _metrics(answer: Mapping[str, Any]) -> dict[str, float]:
 def _path(steps: list[list[float]]) -> pd.DataFrame:
     """alpha and eta after each step of EM."""
     return pd.DataFrame(steps, columns=["alpha", "eta"]).rename_axis("step").reset_index()
+
+
+def _draws(kept: list[list[float]]) -> pd.DataFrame:
+    """The chain of full Bayes, after its burn-in."""
+    return pd.DataFrame(kept, columns=["alpha", "eta"]).rename_axis("sweep").reset_index().assign(chain=0)
 
 
 def tables_of(found: Several) -> dict[str, pd.DataFrame]:

@@ -150,17 +150,17 @@ class HyperResult(CommandResult):
         return "\n".join([*_hyper_lines(self.answer), *show_warnings(self.warnings)])
 
     def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_path, draw_surface
+        from bayestopics.runs.plots import draw_draws, draw_path, draw_surface
 
         title = f"{self.name}, T = {self.task.params['topics']}"
         if "surface" in self.tables:
             return draw_surface(self.tables["surface"], self.answer, f"{title}: log M-hat(h), chain 0")
         if "path" in self.tables:
             return draw_path(self.tables["path"], f"{title}: {self.task.params['method']}")
-        return super().plot()
+        return draw_draws(self.trace, self.answer, f"{title}: alpha and eta sampled with the topics")
 
     def to_arviz(self) -> arviz.InferenceData:
-        """The alpha and eta that each tempered chain visited (chains x sweeps)."""
+        """The alpha and eta that each chain of tempering or of full Bayes visited (chains x sweeps)."""
         from bayestopics.runs.export import chains_to_arviz
 
         if "trace" not in self.tables:
@@ -201,6 +201,12 @@ class SelectResult(CommandResult):
 
         title = f"{self.name}, T = {self.answer['topics']}: log M-hat(h), chain 0"
         return draw_surface(self.tables["surface"], self.answer, title)
+
+    def to_arviz(self) -> arviz.InferenceData:
+        """alpha and eta along every tempered chain at the chosen number of topics, chains x sweeps."""
+        from bayestopics.runs.export import chains_to_arviz
+
+        return chains_to_arviz(self, self.trace, ["alpha", "eta"])
 
 
 class HdpResult(CommandResult):
@@ -275,11 +281,12 @@ class ScoreResult(CommandResult):
         )
 
     def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_documents
+        from bayestopics.runs.plots import draw_completion, draw_documents
 
-        if "documents" not in self.tables:
-            return super().plot()
-        return draw_documents(self.documents, f"{self.name}, T = {self.task.params['topics']}: leave one out")
+        title = f"{self.name}, T = {self.task.params['topics']}"
+        if "documents" in self.tables:
+            return draw_documents(self.documents, f"{title}: leave one out")
+        return draw_completion(self.tables["heldout"], self.tables["batches"], self.answer, title)
 
 
 # -- for people ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from matplotlib.contour import QuadContourSet
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bayestopics.base.plotting import COLOURS, STYLE
+from bayestopics.base.plotting import COLOURS, STYLE, plain_ticks
 from bayestopics.hyper.best import Ellipse
 
 MARKERS = "osD^v<>p"  # one more than there are colours, so that the combinations differ
@@ -141,6 +141,61 @@ def draw_path(path: pd.DataFrame, title: str) -> Figure:
         axis.plot(path["step"], path[name], label=name)
     axis.set(title=title, xlabel="step", ylabel="value", yscale="log")
     figure.legend(loc="outside lower center", ncol=2)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def draw_draws(trace: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+    """The draws of full Bayes; the best h with its Monte Carlo ellipse, and the region of h; alpha and eta by sweep."""
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
+    both = figure.subplot_mosaic([["h", "alpha"], ["h", "eta"]], width_ratios=(1.1, 1))
+    axis = both["h"]
+    axis.scatter(trace["alpha"], trace["eta"], s=5, color="#9a9a9a", linewidths=0, label="draws")
+    outline(axis, _ellipse(answer["region"]), "95 % region for h itself", REGION)
+    outline(axis, _ellipse(answer["ellipse"]), "95 % Monte Carlo ellipse of the best h", ELLIPSE)
+    axis.scatter(answer["alpha"], answer["eta"], s=26, color=COLOURS[1], zorder=5, label="the best h = (alpha, eta)")
+    axis.set(title=title, xlabel="alpha", ylabel="eta", xscale="log", yscale="log")
+    for name in H:
+        both[name].plot(trace["sweep"] + 1, trace[name], color="#9a9a9a", linewidth=0.7)
+        both[name].axhline(answer[name], color=COLOURS[1], linewidth=1.2)
+        both[name].set(ylabel=name, yscale="log")
+        plain_ticks(both[name].yaxis)
+    both["eta"].set_xlabel("sweep after the burn-in")
+    for side in (axis.xaxis, axis.yaxis):
+        plain_ticks(side)
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncol=4, fontsize=9)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def draw_completion(heldout: pd.DataFrame, batches: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+    """Log probability per held-out word: of every document, by how many it has; and where every batch of sweeps alone
+    would move their mean, to first order."""
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.scatter(heldout["tokens"], heldout["log_probability"] / heldout["tokens"], s=14, label="a document")
+    left.set(title=f"{title}: held-out words", xlabel="held-out words in the document", xscale="log")
+    left.set_ylabel("log probability per held-out word (nats)")
+    plain_ticks(left.xaxis)
+    middles = batches["first_sweep"] + (batches["sweeps"] + 1) / 2
+    right.plot(
+        middles, batches["log_score"], "o-", markersize=4, linewidth=0.8, label="where a batch of sweeps would move it"
+    )
+    right.set(
+        title="does the chain still move?",
+        xlabel="sweep after the burn-in",
+        ylabel="mean over all held-out words (nats)",
+    )
+    right.ticklabel_format(axis="y", useOffset=False)
+    for axis in (left, right):
+        axis.axhline(answer["log_score"], color=COLOURS[1], linewidth=1.2, label="the score")
+    if answer["standard_error"] is not None:
+        ends = [answer["log_score"] + 2 * sign * answer["standard_error"] for sign in (-1, 1)]
+        right.axhspan(*ends, color=COLOURS[1], alpha=0.15, linewidth=0, label="2 standard errors of it")
+    lines = {
+        label: line for axis in (left, right) for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncol=4, fontsize=9)
     return figure
 
 

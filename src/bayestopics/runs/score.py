@@ -22,6 +22,7 @@ from bayestopics.runs.task import OWN, Task, describe
 
 # the options of each method, besides those of the model and the chain
 OPTIONS = {"completion": ("heldout",), "leave-one-out": ("documents", "thin", "particles", "beta", "warm_up")}
+TABLES = {"completion": ("heldout", "batches"), "leave-one-out": ("documents",)}
 NUMBERS = ("log_score", "standard_error", "sampling_error", "perplexity", "heldout_tokens")
 
 
@@ -49,7 +50,8 @@ def task_of(corpus: Corpus, topics: int, prior: Prior, *, method: str, sampler: 
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """Compute the score. Leave-one-out has a table `documents`, one row per document."""
+    """Compute the score. Leave-one-out has a table `documents`, one row per document. Completion has `heldout`, one row
+    per document with held-out words, and `batches`, one row per batch of sweeps."""
     params = dict(task.params)
     method, topics = params.pop("method"), params.pop("topics")
     prior = Prior(params.pop("alpha"), params.pop("eta"))
@@ -63,7 +65,6 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
             corpus, topics, prior, **params, seed=task.seed, workers=workers, checkpoint=checkpoint
         )
     answer = {name: value for name, value in dataclasses.asdict(found).items() if name != "warnings"}
-    documents_table = answer.pop("documents", None)
-    tables = {} if documents_table is None else {"documents": pd.DataFrame(documents_table)}
+    tables = {name: pd.DataFrame(answer.pop(name)) for name in TABLES[method]}
     metrics = {name: answer[name] for name in NUMBERS if answer.get(name) is not None}
     return Result(task, metrics, found.warnings, tables=tables, answer=answer)

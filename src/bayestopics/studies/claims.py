@@ -7,7 +7,8 @@ Each claim is written once, above the function in studies/<study>/claims.py that
         return Answer(ours, error, verdict, details)
 
 `rule` says how the verdict is decided, and `numbers` are the paper's numbers. The function gets the study's records,
-the entries of the corpus registry and the numbers. It raises MissingRecords if a record that it needs is missing.
+the entries of the corpus registry and the numbers; if it has a parameter `errors`, it also gets the study's Monte Carlo
+errors. It raises MissingRecords if a record that it needs is missing.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import pandas as pd
 
 from bayestopics.base.html_table import html_table
 from bayestopics.corpus.registry import Entry
+from bayestopics.studies.errors import with_errors
 from bayestopics.studies.records import MissingRecords, Records
 
 VERDICTS = ("reproduced", "partly", "not reproduced", "not comparable")
@@ -50,7 +52,7 @@ class Answer:
                 raise ValueError(f"an answer is one line of at most {LONGEST} characters, not {len(text)}: {text}")
 
 
-Function = Callable[[Records, dict[str, Entry], dict[str, Any]], Answer]
+Function = Callable[..., Answer]
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,9 @@ class Claim:
     function: Function
     numbers: dict[str, Any] = field(default_factory=dict)
 
-    def answer(self, records: Records, entries: dict[str, Entry]) -> Answer:
-        return self.function(records, entries, self.numbers)
+    def answer(self, records: Records, errors: pd.DataFrame, entries: dict[str, Entry]) -> Answer:
+        answer: Answer = with_errors(self.function, errors)(records, entries, self.numbers)
+        return answer
 
 
 def claim(
@@ -102,19 +105,27 @@ def verdict(*parts: bool) -> str:
 
 
 def answers(
-    records: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
+    records: Mapping[str, Records],
+    errors: Mapping[str, pd.DataFrame],
+    entries: dict[str, Entry],
+    left_out: Collection[str],
+    absent: str = "was not run",
 ) -> dict[str, Answer | str]:
-    """For each claim its answer, or the reason why there is none; `left_out` are the corpora that are not available."""
-    return {one.id: _answer(one, records, entries, left_out) for one in all_claims()}
+    """For each claim its answer, or the reason why there is none. `records` and `errors` are by study; `left_out` are
+    the corpora that are not available; `absent` says why a study has no records."""
+    return {
+        one.id: _answer(one, records[one.study], errors[one.study], entries, left_out)
+        if one.study in records
+        else f"not answered: the study {one.study} {absent}"
+        for one in all_claims()
+    }
 
 
 def _answer(
-    one: Claim, records: Mapping[str, Records], entries: dict[str, Entry], left_out: Collection[str]
+    one: Claim, records: Records, errors: pd.DataFrame, entries: dict[str, Entry], left_out: Collection[str]
 ) -> Answer | str:
-    if one.study not in records:
-        return f"not answered: the study {one.study} was not run"
     try:
-        return one.answer(records[one.study], entries)
+        return one.answer(records, errors, entries)
     except MissingRecords as missing:
         out_of_reach = [name for name in missing.names if name in left_out]
         if out_of_reach:
@@ -122,14 +133,8 @@ def _answer(
         return f"not answered: {missing.why}: {missing}"
 
 
-def table(
-    records: Mapping[str, Records], entries: dict[str, Entry], scale: str, left_out: Collection[str]
-) -> pd.DataFrame:
-    """One row per claim: what the paper says, what came out here, and the verdict."""
-    return table_of(answers(records, entries, left_out), scale)
-
-
 def table_of(found: Mapping[str, Answer | str], scale: str) -> pd.DataFrame:
+    """One row per claim: what the paper says, what came out here, and the verdict."""
     rows = []
     for one in all_claims():
         answer = found[one.id]

@@ -15,7 +15,7 @@ import io
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +34,7 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 from bayestopics.studies import plan as planned
 from bayestopics.studies.claims import VERDICTS
+from bayestopics.studies.errors import MissingErrors, errors_of_study, table_of, with_errors
 from bayestopics.studies.plan import Plan
 from bayestopics.studies.records import MissingRecords, Records
 
@@ -41,6 +42,8 @@ RUN = "run"
 SMALL = 60_000  # bytes: a table or array up to this size is kept even if nothing reads it
 LARGEST_FIGURE = 300_000  # bytes
 DOTS = (130, 110, 90, 75, 60)  # per inch: a figure is saved with the most dots that keep its file small enough
+RUN_BEFORE = "not answered: run before, but its tables were not kept"
+ABSENT = "has no run that is kept"  # of a study
 SAID = ("metrics", "warnings", "versions", "answer")
 Made = TypeVar("Made")
 
@@ -184,7 +187,7 @@ def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Mad
     while left:
         try:
             return make(left)
-        except MissingPart as missing:
+        except (MissingPart, MissingErrors) as missing:
             left = [record for record in left if not missing.concerns(record)]
             plt.close("all")  # a figure that was begun and cannot be finished
         except MissingRecords:
@@ -192,21 +195,41 @@ def made(make: Callable[[list[Result]], Made], records: Iterable[Result]) -> Mad
     return None
 
 
-def make_again(plan: Plan, records: Records, folder: Path, old: Path, scale: str) -> None:
-    """Make all figures and tables that a study's records allow. Those that they no longer allow move to `old`."""
+def errors_again(study: str, records: Iterable[Result]) -> pd.DataFrame:
+    """The Monte Carlo errors of those records that have what they are made from."""
+    tables = [errors for record in records if (errors := made(partial(errors_of_study, study), [record])) is not None]
+    return pd.concat(tables, ignore_index=True) if tables else table_of([])
 
-    def make(module: str, function: str, part: planned.Figure | planned.Table, **more: Any) -> Any:
-        here = [records[run] for run in part.runs if run in records]
-        return made(partial(getattr(import_module(plan.module(module)), function), **part.arguments, **more), here)
+
+def make_again(plan: Plan, records: Records, errors: pd.DataFrame, folder: Path, old: Path, scale: str) -> None:
+    """All figures and tables of a study that its records give. What is there of before and they do not give is old.
+
+    A figure of fewer runs than are planned says so.
+    """
+
+    def draw(figure: planned.Figure, here: list[Result]) -> Figure:
+        few = f", {len(here)} of {len(figure.runs)} planned runs" if len(here) < len(figure.runs) else ""
+        drawn: Figure = named("figures", figure.draw)(here, scale + few, **figure.arguments)
+        return drawn
+
+    def tabulate(table: planned.Table, here: list[Result]) -> pd.DataFrame:
+        made_table: pd.DataFrame = named("tables", table.make)(here, **table.arguments)
+        return made_table
+
+    def named(module: str, function: str) -> Callable[..., Any]:
+        return with_errors(getattr(import_module(plan.module(module)), function), errors)
+
+    def there(part: planned.Figure | planned.Table) -> list[Result]:
+        return [records[run] for run in part.runs if run in records]
 
     folder.mkdir(parents=True, exist_ok=True)
     left = {*folder.glob("*.png"), *folder.glob("*.csv")}
     for name, figure in plan.figures.items():
-        if (drawn := make("figures", figure.draw, figure, scale=scale)) is not None:
+        if (drawn := made(partial(draw, figure), there(figure))) is not None:
             save_small(drawn, folder / f"{name}.png")
             left.discard(folder / f"{name}.png")
     for name, table in plan.tables.items():
-        if (content := make("tables", table.make, table)) is not None:
+        if (content := made(partial(tabulate, table), there(table))) is not None:
             content.to_csv(folder / f"{name}.csv", index=False)
             left.discard(folder / f"{name}.csv")
     for path in left:
@@ -228,9 +251,10 @@ def save_small(figure: Figure, path: Path) -> None:
     plt.close(figure)
 
 
-def with_old_answers(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
+def with_old_answers(new: pd.DataFrame, old: pd.DataFrame, run_before: Collection[str]) -> pd.DataFrame:
     """The table of claims with a column `evidence`: "kept" if the answer comes from kept records, "old" if it is an
-    earlier answer that the kept records no longer give."""
+    earlier answer that the kept records no longer give. `run_before` are the claims whose runs were made, but of which
+    nothing was kept that gives an answer."""
     before = {row["id"]: row for row in old.to_dict("records") if row["verdict"] in VERDICTS}
     rows = []
     for row in new.to_dict("records"):
@@ -238,5 +262,7 @@ def with_old_answers(new: pd.DataFrame, old: pd.DataFrame) -> pd.DataFrame:
         if not row["evidence"] and row["id"] in before:
             same = {key: before[row["id"]].get(key, "") for key in ("ours", "error", "verdict", "details")}
             row |= {**same, "evidence": "old"}
+        elif not row["evidence"] and row["id"] in run_before:
+            row["verdict"] = RUN_BEFORE
         rows.append(row)
     return pd.DataFrame(rows)

@@ -4,8 +4,9 @@ A study is a folder beside this file plus a settings file, config/studies/<study
 
     plan.py              plan(settings) -> Plan: the runs, figures and tables, from the settings at a scale
     compute_<kind>.py    compute(task, corpus, checkpoint) -> Result; a run's parameter `kind` names the module
-    tables.py, figures.py, errors.py, claims.py      what is made from the records; each file is optional
-    settings.schema.yaml                             what the settings file may contain; optional
+    errors.py            errors(records) -> DataFrame: the Monte Carlo errors; optional
+    tables.py, figures.py, claims.py      what is made from the records and the errors; each file is optional
+    settings.schema.yaml                  what the settings file may contain; optional
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Figure:
-    draw: str  # a function of the study's figures.py: draw(records, scale)
+    draw: str  # a function of the study's figures.py: draw(records, scale), or draw(records, scale, errors)
     runs: tuple[str, ...]
     caption: str
     label: str
@@ -92,7 +93,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    make: str  # a function of the study's tables.py: make(records)
+    make: str  # a function of the study's tables.py: make(records), or make(records, errors)
     runs: tuple[str, ...]
     title: str
     caption: str

@@ -10,7 +10,7 @@ from scipy.stats import fisher_exact, mannwhitneyu
 
 from bayestopics.corpus.registry import Entry
 from bayestopics.runs.result import Result
-from bayestopics.studies.blocking.tables import seconds_a_sweep, trapped
+from bayestopics.studies.blocking.tables import autocorrelation_times, seconds_a_sweep, trapped
 from bayestopics.studies.claims import Answer, claim, verdict
 from bayestopics.studies.records import MissingRecords, Records, by, of_kind
 
@@ -207,7 +207,7 @@ def _ratios(seconds: pd.DataFrame) -> pd.DataFrame:
     "longer for the grouped sampler than for single-site, but at most three times as long. (2) On KOS a sweep of the "
     "grouped sampler is at least 1.5 times as fast with all threads as with one, in the median over T.",
 )
-def t12(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t12(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     chains = _chains(records, "whales")
     everything = trapped([record for runs in chains.values() for record in runs])
     free = {s: [r for r in runs if not everything[r.task.name]] for s, runs in chains.items()}
@@ -217,7 +217,7 @@ def t12(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
         raise MissingRecords(["runs on whales that are not trapped"])
     rows = []
     for sampler, runs in free.items():
-        times = [record.metrics["autocorrelation_log_joint"] for record in runs]
+        times = autocorrelation_times(runs, "log_joint", errors)
         low, middle, high = np.quantile(times, [0.25, 0.5, 0.75])
         rows.append({"sampler": sampler, "runs": len(runs), "median": middle, "quartile": low, "upper_quartile": high})
     details = pd.DataFrame(rows)

@@ -15,9 +15,9 @@ import numpy as np
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
-from bayestopics.lda.state import Prior, State
+from bayestopics.lda.state import State
 from bayestopics.predict.completion import Completion, split
-from bayestopics.runs.chain import Perplexity, run_chain
+from bayestopics.runs.chain import Perplexity, chain_of_task
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
@@ -55,18 +55,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     training, heldout = split(corpus, params["heldout_documents"], generator(task.seed, f"{shared}/split"))
     pairs = token_pairs(training, generator(task.seed, f"{shared}/pairs"))
     start_rng = generator(task.seed, f"{shared}/start/{params['run']}")
-    chain = run_chain(
-        training,
-        params["topics"],
-        Prior(params["alpha"], params["eta"]),
-        sampler=params["sampler"],
-        sweeps=params["sweeps"],
-        rng=task.generator(),
-        start=start_rng.integers(params["topics"], size=training.token_count),
-        observer=Statistics(Perplexity(Completion(heldout)), pairs),
-        checkpoint=checkpoint,
-        description=task.name,
-    )
+    start = start_rng.integers(params["topics"], size=training.token_count)
+    observer = Statistics(Perplexity(Completion(heldout)), pairs)
+    chain = chain_of_task(task, training, start=start, observer=observer, checkpoint=checkpoint)
     trace = chain.trace()
     sweeps = len(trace)
     end, half = trace[sweeps - sweeps // LAST :], trace[sweeps // 2 :]

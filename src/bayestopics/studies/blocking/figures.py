@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -12,7 +13,7 @@ from bayestopics.lda import SAMPLERS
 from bayestopics.runs.plots import looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.blocking.compute_chain import STATISTICS
-from bayestopics.studies.blocking.tables import seconds_a_sweep, trapped
+from bayestopics.studies.blocking.tables import autocorrelation_times, seconds_a_sweep, trapped
 from bayestopics.studies.records import by
 
 LOOK = looks(SAMPLERS)  # a sampler has one colour in all figures
@@ -73,7 +74,7 @@ def _lines(row: np.ndarray, runs: list[Result], column: str, colour: str, label:
 # -- autocorrelation -------------------------------------------------------------------------------
 
 
-def draw_autocorrelation(records: list[Result], scale: str) -> Figure:
+def draw_autocorrelation(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
     """Integrated autocorrelation times in sweeps (left) and seconds (right): one dot per run that is not trapped."""
     corpora = by("corpus", records)
     figure, axes = plt.subplots(len(corpora), 2, figsize=(12, 0.8 + 2.1 * len(corpora)), squeeze=False, sharey=True)
@@ -83,8 +84,10 @@ def draw_autocorrelation(records: list[Result], scale: str) -> Figure:
         for place, (sampler, runs) in enumerate(samplers.items()):
             free = [record for record in runs if not stuck[record.task.name]]
             offset = 0.22 * (place - (len(samplers) - 1) / 2)
-            _dots(row[0], free, offset, LOOK[sampler]["color"], sampler, np.ones(len(free)))
-            _dots(row[1], free, offset, LOOK[sampler]["color"], sampler, [r.volatile["seconds_a_sweep"] for r in free])
+            times = {name: autocorrelation_times(free, name, errors) for name in STATISTICS}
+            seconds = [record.volatile["seconds_a_sweep"] for record in free]
+            _dots(row[0], times, offset, LOOK[sampler]["color"], sampler, np.ones(len(free)))
+            _dots(row[1], times, offset, LOOK[sampler]["color"], sampler, np.array(seconds))
         row[0].set(title=f"{corpus}: autocorrelation time in sweeps", xscale="log")
         row[1].set(title="in seconds of sampling", xscale="log")
         for axis in row:
@@ -97,9 +100,9 @@ def draw_autocorrelation(records: list[Result], scale: str) -> Figure:
     return figure
 
 
-def _dots(axis: Axes, runs: list[Result], offset: float, colour: str, label: str, unit: np.ndarray | list) -> None:
-    for y, name in enumerate(STATISTICS):
-        times = np.array([record.metrics[f"autocorrelation_{name}"] for record in runs]) * unit
+def _dots(axis: Axes, found: dict[str, list[float]], offset: float, colour: str, label: str, unit: np.ndarray) -> None:
+    for y, in_sweeps in enumerate(found.values()):
+        times = np.array(in_sweeps) * unit
         axis.plot(times, np.full(len(times), y + offset), ".", color=colour, alpha=0.4, label=label if y == 0 else None)
         if len(times):
             axis.plot(np.median(times), y + offset, "|", color=colour, markersize=16, markeredgewidth=2.5)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from bayestopics.runs.result import Result
 from bayestopics.studies.blocking.compute_chain import STATISTICS
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.records import by
 
 TRAPPED = 10.0  # standard deviations of the log joint within a chain
@@ -34,10 +35,15 @@ def seconds_a_sweep(record: Result) -> pd.DataFrame:
     return table.pivot_table(index="topics", columns=["sampler", "threads"], values="seconds", aggfunc=np.median)
 
 
+def autocorrelation_times(runs: list[Result], name: str, errors: pd.DataFrame) -> list[float]:
+    """Of one of the statistics, in sweeps, a number a run."""
+    return [float(errors_of(errors, record).loc[name.replace("_", " "), "autocorrelation_time"]) for record in runs]
+
+
 # -- tables ------------------------------------------------------------------------------------------
 
 
-def summary_table(records: list[Result]) -> pd.DataFrame:
+def summary_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     """One row per corpus and sampler: medians and quartiles over the runs; autocorrelation times of untrapped runs."""
     rows: list[dict[str, Any]] = []
     for corpus, chains in by("corpus", records).items():
@@ -52,7 +58,7 @@ def summary_table(records: list[Result]) -> pd.DataFrame:
                 row |= {name: middle, f"{name}_quartiles": f"{low:,.5g} to {high:,.5g}"}
             row["seconds_a_sweep"] = float(np.median([record.volatile["seconds_a_sweep"] for record in runs]))
             for name in STATISTICS:
-                times = [record.metrics[f"autocorrelation_{name}"] for record in free]
+                times = autocorrelation_times(free, name, errors)
                 row[f"autocorrelation_{name}"] = float(np.median(times)) if times else None
             rows.append(row)
     return pd.DataFrame(rows)

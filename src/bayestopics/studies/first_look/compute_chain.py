@@ -11,9 +11,8 @@ import numpy as np
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import effective_sample_size, mcse
-from bayestopics.lda.state import Prior
 from bayestopics.predict.completion import Completion, split
-from bayestopics.runs.chain import Perplexity, run_chain
+from bayestopics.runs.chain import Perplexity, chain_of_task
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
@@ -27,17 +26,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     # the key does not contain the chain, so that all chains of a corpus see the same split
     split_rng = generator(task.seed, f"{task.study}/{task.corpus}/split")
     training, heldout = split(corpus, params["heldout_documents"], split_rng)
-    chain = run_chain(
-        training,
-        params["topics"],
-        Prior(params["alpha"], params["eta"]),
-        sampler=params["sampler"],
-        sweeps=params["sweeps"],
-        rng=task.generator(),
-        observer=Perplexity(Completion(heldout)),
-        checkpoint=checkpoint,
-        description=task.name,
-    )
+    chain = chain_of_task(task, training, observer=Perplexity(Completion(heldout)), checkpoint=checkpoint)
     trace = chain.trace()
     kept = trace[len(trace) // 2 :]
     log_joint = kept["log_joint"].to_numpy()

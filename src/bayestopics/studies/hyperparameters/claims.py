@@ -16,6 +16,8 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.hyper.search import FLAT, TOO_FEW_TRIPS
 from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, claim, verdict
+from bayestopics.studies.errors import errors_of
+from bayestopics.studies.hyperparameters.errors import LARGEST
 from bayestopics.studies.hyperparameters.tables import (
     AD_HOC,
     ESTIMATES,
@@ -26,6 +28,7 @@ from bayestopics.studies.hyperparameters.tables import (
     in_order,
     pairs,
     score_ratios,
+    scores_of,
     times_table,
     with_functionals,
 )
@@ -90,13 +93,13 @@ def _too_short(records: Iterable[Result]) -> str:
     return said[0] + (len(said) > 1) * f" (and {len(said) - 1} more runs)" if said else ""
 
 
-def _estimate(record: Result) -> dict[str, Any]:
+def _estimate(record: Result, errors: pd.DataFrame) -> dict[str, Any]:
     """The details of an answer: the best h, its Monte Carlo errors, and the standard deviations of h itself."""
     params = record.task.params
     row: dict[str, Any] = {key: params[key] for key in ("corpus", "topics", "sampler")}
-    errors, own = deviations(ellipse_of(record, "chains", "ellipse")), deviations(ellipse_of(record, "region"))
+    known, own = errors_of(errors, record)["standard_error"], deviations(ellipse_of(record, "region"))
     for side, name in enumerate(("alpha", "eta")):
-        row |= {name: best_of(record)[side], f"{name}_error": errors[side], f"{name}_deviation": own[side]}
+        row |= {name: best_of(record)[side], f"{name}_error": known[name], f"{name}_deviation": own[side]}
     return row | {"round_trips": record.metrics["round_trips"], "doubt": _doubt(record)}
 
 
@@ -238,15 +241,15 @@ def h3(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         }
     },
 )
-def h4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def h4(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     rows, identified = [], []
     for corpus, record in _all(records, "surface", FIGURE_7).items():
         truth, region, surface = record.task.params["truth"], ellipse_of(record, "region"), record.tables["surface"]
-        row = _estimate(record) | _pair("truth", truth) | _pair("paper", numbers["estimates"][corpus])
+        row = _estimate(record, errors) | _pair("truth", truth) | _pair("paper", numbers["estimates"][corpus])
         row["not_identified"] = _not_identified(surface)
         off = float(np.exp(np.abs(np.log(best_of(record) / truth)).max()))
         row["factor_off"] = np.inf if row["not_identified"] else off
-        row["largest_error"] = float((surface["error"] * np.exp(surface["log_m"])).max())
+        row["largest_error"] = errors_of(errors, record).loc[LARGEST, "standard_error"]
         row["region_covers_truth"] = region is not None and bool(region.covers(np.array(truth)))
         rows.append(row)
         identified += [] if row["not_identified"] else [record]
@@ -279,12 +282,12 @@ def _not_identified(surface: pd.DataFrame) -> str:
     "the truth than that of the smallest. Not comparable if a best h is on the edge of its grid or has no region, or "
     "if a chain made too few round trips.",
 )
-def h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def h4b(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     there = {record.task.params["corpus"] for record in of_kind(records.values(), "surface")}
     if len(names := [name for name in GROWING if name in there]) < 2:
         raise MissingRecords(name for name in GROWING if name not in there)
     found = _all(records, "surface", names)
-    details = pd.DataFrame([_estimate(record) for record in found.values()])
+    details = pd.DataFrame([_estimate(record, errors) for record in found.values()])
     details["distance_to_truth"] = [
         float(_apart(best_of(record), record.task.params["truth"])[0]) for record in found.values()
     ]
@@ -394,24 +397,24 @@ def h6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "ratio to tempering is below zero by more than two standard errors. (3) The mean log ratio of each ad-hoc choice "
     "is lower on the Wikipedia corpora than on the newsgroups. Not comparable if a Monte Carlo error is not known.",
 )
-def h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     found = _all(records, "score", (*NEWSGROUPS, *WIKIPEDIA))
     beaten = 0
     for record in found.values():
-        table = record.tables["scores"].set_index("choice")
+        table = scores_of(record, errors)
         rest = table.loc[list(AD_HOC)]
         for _, row in table.loc[["tempering", *ESTIMATES]].iterrows():
             error_of_lead = np.hypot(row["standard_error"], rest["standard_error"])
             beaten += int((row["log_score"] - rest["log_score"] > 2 * error_of_lead).sum())
     of = len(found) * (1 + len(ESTIMATES)) * len(AD_HOC)
-    ratios = pd.DataFrame({corpus: score_ratios(record)["log_ratio"] for corpus, record in found.items()})
-    errors = pd.DataFrame({corpus: score_ratios(record)["error"] for corpus, record in found.items()})
-    details = pd.DataFrame({"mean": ratios.mean(axis=1), "error": np.sqrt((errors**2).sum(axis=1)) / len(found)})
+    ratios = pd.DataFrame({corpus: score_ratios(record, errors)["log_ratio"] for corpus, record in found.items()})
+    joint = pd.DataFrame({corpus: score_ratios(record, errors)["error"] for corpus, record in found.items()})
+    details = pd.DataFrame({"mean": ratios.mean(axis=1), "error": np.sqrt((joint**2).sum(axis=1)) / len(found)})
     for name, part in GROUPS.items():
         details[name] = ratios[list(part)].mean(axis=1)
     means = ", ".join(f"{name} {details['mean'][name]:+.2f} +- {details['error'][name]:.2f}" for name in ESTIMATES)
     ours = f"estimates beat ad-hoc choices in {beaten} of {of} cases; mean log ratios to tempering: {means}"
-    short = "some Monte Carlo errors are not known" if errors.isna().any(axis=None) else ""
+    short = "some Monte Carlo errors are not known" if joint.isna().any(axis=None) else ""
     better = all(details["mean"][name] < -2 * details["error"][name] for name in ESTIMATES)
     worse = (details.loc[list(AD_HOC), "Wikipedia"] < details.loc[list(AD_HOC), "newsgroups"]).all()
     fewest = min(int(record.tables["scores"]["documents"].max()) for record in found.values())
@@ -429,7 +432,7 @@ def h8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "best h has no ellipse, has a Monte Carlo error above a tenth or is on an edge of its grid, or if a chain made too "
     "few round trips.",
 )
-def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     by_name: dict[str, dict[str, Result]] = {}
     for record in in_order(of_kind(records.values(), "surface"))[::-1]:  # backwards: the first stays
         params = record.task.params
@@ -441,18 +444,18 @@ def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     for name, samplers in both.items():
         one, other = samplers["augmented"], samplers["grouped"]
         ellipses = [ellipse_of(record, "chains", "ellipse") for record in (one, other)]
-        errors = [deviations(ellipse) / best_of(record) for ellipse, record in zip(ellipses, (one, other), strict=True)]
+        known = [errors_of(errors, r)["standard_error"][["alpha", "eta"]] / best_of(r) for r in (one, other)]
         apart = np.log(best_of(one) / best_of(other))
         furthest = max(furthest, float(np.exp(np.abs(apart).max())))
         short = short or _too_short((one, other))
-        if ellipses[0] is None or ellipses[1] is None or np.max(errors) > 0.1:
+        if ellipses[0] is None or ellipses[1] is None or np.max(known) > 0.1:
             short = short or f"{name}: a Monte Carlo error is above a tenth or not known"
             continue
         joint = np.array(ellipses[0].log_covariance) + np.array(ellipses[1].log_covariance)
         most = max(ellipse.radius_squared for ellipse in ellipses if ellipse is not None)
         within.append(float(apart @ np.linalg.solve(joint, apart)) <= most)
         near.append(float(np.abs(apart).max()) < np.log(1.1))
-    details = pd.DataFrame([_estimate(record) for samplers in both.values() for record in samplers.values()])
+    details = pd.DataFrame([_estimate(record, errors) for samplers in both.values() for record in samplers.values()])
     ours = f"{len(both)} models: the two samplers differ by a factor of at most {furthest:.3g}, within their joint "
     ours += f"error in {sum(within)} of {len(within)}"
     error = "the details list (alpha, eta) with Monte Carlo errors"
@@ -471,14 +474,14 @@ def h9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "few round trips.",
     numbers={"estimates": {"whales": [5, 0.11, 0.41], "birds-of-prey": [7, 0.11, 0.25]}},  # T, alpha, eta
 )
-def t17(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t17(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     said, parts, chains, rows = [], [], [], []
     for corpus, (topics, alpha, eta) in numbers["estimates"].items():
         record = in_order(_of(records, "surface", corpus, topics=topics))[0]
         h, paper = best_of(record), np.array([alpha, eta])
         parts.append(bool((np.abs(h - paper) <= 0.1 * paper + 0.005).all()))
         said.append(f"{corpus}, T = {topics}: {_h(h)} (paper: {_h(paper)})")
-        rows.append(_estimate(record) | _pair("paper", paper) | {"log_m_at_paper": _below(record, paper)})
+        rows.append(_estimate(record, errors) | _pair("paper", paper) | {"log_m_at_paper": _below(record, paper)})
         chains.append(record)
     error = "the numbers are (alpha, eta); the details list their Monte Carlo errors"
     return _judged("; ".join(said), error, _too_short(chains), parts, pd.DataFrame(rows))

@@ -12,6 +12,7 @@ from scipy.stats import beta
 
 from bayestopics.hyper.best import Ellipse
 from bayestopics.runs.result import Result
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.records import of_kind
 
 OURS = "single-site"  # tempering on z alone
@@ -114,37 +115,42 @@ def between_seeds(one: Result, other: Result) -> pd.DataFrame:
 # -- tables --------------------------------------------------------------------------------------------
 
 
-def estimates_table(records: list[Result]) -> pd.DataFrame:
+def estimates_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     """One row per tempered chain: `error` is the Monte Carlo error, `deviation` the standard deviation of h itself."""
     rows = []
     for record in of_kind(records, "surface"):
         params, metrics = record.task.params, record.metrics
-        errors = deviations(ellipse_of(record, "chains", "ellipse"))
-        own = deviations(ellipse_of(record, "region"))
+        known, own = errors_of(errors, record)["standard_error"], deviations(ellipse_of(record, "region"))
         row: dict[str, Any] = {key: params[key] for key in ("corpus", "topics", "sampler", "replicate", "sweeps")}
         for side, name in enumerate(("alpha", "eta")):
-            row |= {name: metrics[name], f"{name}_error": errors[side], f"{name}_deviation": own[side]}
+            row |= {name: metrics[name], f"{name}_error": known[name], f"{name}_deviation": own[side]}
             row |= {f"{what}_{name}": (params.get(what) or (np.nan, np.nan))[side] for what in ("paper", "truth")}
         keys = ("round_trips", "uniformity", "batch_correlation")
         rows.append(row | {key: metrics[key] for key in keys} | {"warnings": "; ".join(record.warnings)})
     return pd.DataFrame(rows)
 
 
-def score_ratios(record: Result) -> pd.DataFrame:
+def scores_of(record: Result, errors: pd.DataFrame) -> pd.DataFrame:
+    """The columns log_score and standard_error, indexed by the choice of h."""
+    scores, known = record.tables["scores"].set_index("choice")[["log_score"]], errors_of(errors, record)
+    return scores.assign(standard_error=[known.loc[f"log S, {choice}", "standard_error"] for choice in scores.index])
+
+
+def score_ratios(record: Result, errors: pd.DataFrame) -> pd.DataFrame:
     """For each choice of h: log S(h) / S(tempering) and its Monte Carlo error. S is the geometric mean over documents
     of the probability of a document given all others [George & Doss, section 5.2]."""
-    table = record.tables["scores"].set_index("choice")
+    table = scores_of(record, errors)
     rest = table.drop(index=TEMPERING)
     ratios = rest["log_score"] - table.loc[TEMPERING, "log_score"]
-    errors = np.hypot(rest["standard_error"], table.loc[TEMPERING, "standard_error"])
-    return pd.DataFrame({"log_ratio": ratios, "error": errors})
+    joint = np.hypot(rest["standard_error"], table.loc[TEMPERING, "standard_error"])
+    return pd.DataFrame({"log_ratio": ratios, "error": joint})
 
 
-def scores_table(records: list[Result]) -> pd.DataFrame:
+def scores_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     """One row per corpus: S(h) / S(tempering) for each choice, the error of its log, and the paper's ratio."""
     rows = []
     for record in of_kind(records, "score"):
-        corpus, table = record.task.params["corpus"], score_ratios(record)
+        corpus, table = record.task.params["corpus"], score_ratios(record, errors)
         row: dict[str, Any] = {"corpus": corpus, "topics": record.task.params["topics"]}
         row["documents"] = int(record.tables["scores"]["documents"].max())
         papers = dict(zip(CHOICES, SCORES.get(corpus, ()), strict=False))

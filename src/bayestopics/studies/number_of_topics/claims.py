@@ -18,6 +18,7 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.result import Result
 from bayestopics.studies.claims import Answer, claim, verdict
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.number_of_topics.constants import SLIP
 from bayestopics.studies.number_of_topics.tables import (
     YARDSTICK,
@@ -28,6 +29,7 @@ from bayestopics.studies.number_of_topics.tables import (
     posteriors,
     running_mean,
     times_table,
+    with_standard_errors,
 )
 from bayestopics.studies.records import MissingRecords, Records, of_kind, require
 
@@ -65,7 +67,7 @@ def _evidence(records: Records, corpus: str, method: str) -> Result:
 
 
 def _log_evidence(records: Records, corpus: str, method: str) -> pd.Series:
-    return evidence_of(_evidence(records, corpus, method))["log_evidence"]
+    return evidence_of(_evidence(records, corpus, method))
 
 
 def _named(records: Records, corpus: str, name: str) -> Result:
@@ -257,13 +259,14 @@ def t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "paper's T, whatever its start. The yardstick's evidence is shown beside it but not judged.",
     numbers={"topics": [5, 7]},
 )
-def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t7(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     parts, said, chains, rows = [], [], [], []
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):
         walks = _walks(records, corpus, inner=50)
         parts.append(all(r.metrics["mode"] == topics and r.metrics["probability_of_mode"] > 0.5 for r in walks))
         chains += walks
-        table = evidence_of(_evidence(records, corpus, YARDSTICK))
+        yardstick = _evidence(records, corpus, YARDSTICK)
+        table = with_standard_errors(evidence_of(yardstick), errors, yardstick, "m")
         _has(table, topics, corpus)
         best = int(table["log_evidence"].idxmax())
         loss = float(table["log_evidence"][best] - table["log_evidence"][topics])
@@ -317,12 +320,13 @@ def t8(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     "difference. (2) For birds of prey, T = 7 has the best score.",
     numbers={"topics": [5, 7]},
 )
-def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     said, parts, low, scores = [], [], False, []
     for corpus, topics in zip(REAL, numbers["topics"], strict=True):
         record = _named(records, corpus, "leave-one-out")
         low |= any(TOO_LOW in warning for warning in record.warnings)
         table = record.tables["scores"].set_index("topics")
+        table["standard_error"] = with_standard_errors(table["log_score"], errors, record, "S")["standard_error"]
         _has(table, topics, corpus)
         best = table["log_score"].idxmax()
         loss = float(table["log_score"][best] - table["log_score"][topics])
@@ -330,9 +334,9 @@ def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         parts.append(loss < 2 * error if corpus == "whales" else best == topics)
         said.append(f"{corpus}: best T = {best} (the score of T = {topics} is {loss:.1f} +- {error:.1f} lower)")
         scores.append(table.reset_index().assign(corpus=corpus))
-    errors = "Monte Carlo errors; same documents for every T"
-    errors += low * "; for most documents a few draws dominate, so the scores are probably too low"
-    return Answer("; ".join(said), errors, verdict(*parts), pd.concat(scores))
+    doubt = "Monte Carlo errors; same documents for every T"
+    doubt += low * "; for most documents a few draws dominate, so the scores are probably too low"
+    return Answer("; ".join(said), doubt, verdict(*parts), pd.concat(scores))
 
 
 @claim(
@@ -391,13 +395,17 @@ def t11(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     rule="Reproduced if, for some m, the share of some T along a PMMH chain differs from the exact posterior by more "
     "than 4.5 standard errors (overall probability of a false alarm: 1e-4); not reproduced otherwise.",
 )
-def t13(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
+def t13(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
     require(records, ["enumerable-exact"])
     record = records["enumerable-exact"]
-    table: pd.DataFrame = record.tables["law"]
+    table: pd.DataFrame = record.tables["law"].copy()
+    known = errors_of(errors, record)["standard_error"]
+    quantities = [f"share of T = {row.topics}, m = {row.inner}" for row in table.itertuples()]
+    table["error"] = known[quantities].to_numpy()
+    table["score"] = (table["share"] - table["exact"]) / table["error"]
     apart = {m: float((t["share"] - t["exact"]).abs().max()) for m, t in table.groupby("inner")}
     ours = "largest error of a posterior probability: " + ", ".join(f"{d:.4f} (m = {m})" for m, d in apart.items())
-    if not np.isfinite(score := record.metrics["largest_score"]):
+    if not np.isfinite(score := float(table["score"].abs().max())):
         return Answer(ours, "the chains are too short: they never visited some T", "not comparable", table)
     error = f"the largest of {len(table)} differences is {score:.1f} standard errors"
     return Answer(ours, error, "reproduced" if score > 4.5 else "not reproduced", table)

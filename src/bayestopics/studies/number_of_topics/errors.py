@@ -1,4 +1,5 @@
-"""Monte Carlo errors of the study `number_of_topics`: T along PMMH chains, and log m(T) over repeats."""
+"""Monte Carlo errors of the study `number_of_topics`: T along PMMH chains, log m(T) over repeats, leave-one-out scores,
+shares of T along chains on a corpus that can be enumerated, distances between topics."""
 
 from __future__ import annotations
 
@@ -17,11 +18,20 @@ def errors(records: Iterable[Result]) -> pd.DataFrame:
 
 
 def _rows(record: Result) -> Iterator[Row]:
-    name, kind = record.task.name, record.task.params["kind"]
+    name, params = record.task.name, record.task.params
+    kind = params["kind"]
     if kind in WALKS:
         yield of_chain(name, "T", second_half(record.trace["topics"]))
     elif kind == "evidence":
-        repeats = record.task.params["repeats"]
         for row in record.tables["evidence"].itertuples():
             quantity = f"log m({row.topics})"
-            yield found(name, quantity, "repeats", repeats, row.log_evidence, row.standard_error)
+            yield found(name, quantity, "repeats", params["repeats"], row.log_evidence, row.standard_error)
+    elif kind == "score":
+        for row in record.tables["scores"].itertuples():
+            yield found(name, f"log S({row.topics})", "draws", params["sweeps"], row.log_score, row.standard_error)
+    elif kind == "exact":
+        for row in record.tables["law"].itertuples():
+            quantity = f"share of T = {row.topics}, m = {row.inner}"
+            yield found(name, quantity, "batch means", params["iterations"], row.share, row.error)
+    elif kind == "distances":
+        yield of_chain(name, "distance", record.trace["distance"])

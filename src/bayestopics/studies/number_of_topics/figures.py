@@ -27,6 +27,7 @@ from bayestopics.studies.number_of_topics.tables import (
     evidence_of,
     method_of,
     running_mean,
+    with_standard_errors,
 )
 
 NAMES = {
@@ -115,9 +116,9 @@ def disagreement(records: list[Result]) -> str:
 # -- evidence ----------------------------------------------------------------------------------------
 
 
-def draw_evidence(records: list[Result], scale: str) -> Figure:
+def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
     """log m(T) of one corpus by every method: all methods, those near the yardstick, and the top of the yardstick."""
-    found = {method_of(record): evidence_of(record) for record in records}
+    found = {method_of(r): with_standard_errors(evidence_of(r), errors, r, "m") for r in records}
     figure, axes = plt.subplots(1, 3 if YARDSTICK in found else 1, figsize=(17, 5), squeeze=False)
     _draw_methods(axes[0, 0], found)
     axes[0, 0].set(title=f"{records[0].task.corpus}: log m(T)")
@@ -168,9 +169,11 @@ ANSWERS = {  # from the first line to the last
 STILL_RISING = ">"
 
 
-def draw_answers(records: list[Result], scale: str, titles: dict[str, str], simulated: list[str]) -> Figure:
+def draw_answers(
+    records: list[Result], scale: str, titles: dict[str, str], simulated: list[str], errors: pd.DataFrame
+) -> Figure:
     """The number of topics of every corpus by every method; `simulated` are the corpora whose true T is known."""
-    table = answers_table(records)
+    table = answers_table(records, errors)
     expected = {record.task.corpus: record.task.params["expected_topics"] for record in records}
     figure, axes = plt.subplots(1, len(titles), figsize=(2.9 + 2.8 * len(titles), 5.2), sharey=True, squeeze=False)
     for axis, (corpus, title) in zip(axes[0], titles.items(), strict=True):
@@ -240,12 +243,13 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
 # -- leave-one-out scores ----------------------------------------------------------------------------
 
 
-def draw_scores(records: list[Result], scale: str) -> Figure:
+def draw_scores(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
     """log S(T) of each corpus, with its Monte Carlo error."""
     figure, axes = plt.subplots(1, len(records), figsize=(1 + 5.5 * len(records), 4.4), squeeze=False)
     for axis, record in zip(axes[0], records, strict=True):
-        table = record.tables["scores"]
-        axis.errorbar(table["topics"], table["log_score"], table["standard_error"], marker="o", capsize=2.5)
+        values = record.tables["scores"].set_index("topics")["log_score"]
+        table = with_standard_errors(values, errors, record, "S")
+        axis.errorbar(table.index, table["log_score"], table["standard_error"], marker="o", capsize=2.5)
         _mark(axis, record, vertical=True)
         documents = record.tables["documents"]["document"].nunique()
         axis.set(title=f"{record.task.corpus}: {documents} documents left out", xlabel="number of topics")

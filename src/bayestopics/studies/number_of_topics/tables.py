@@ -11,6 +11,7 @@ from scipy.stats import kendalltau
 
 from bayestopics.evidence.estimate import not_excluded
 from bayestopics.runs.result import Result
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.number_of_topics.constants import constants
 from bayestopics.studies.number_of_topics.ladders import one_nat, scatter, spread
 from bayestopics.studies.number_of_topics.times import hours
@@ -27,9 +28,15 @@ def method_of(record: Result) -> str:
     return str(params["path"] if params["method"] == "annealing" else params["method"])
 
 
-def evidence_of(record: Result) -> pd.DataFrame:
-    """The columns log_evidence and standard_error, indexed by T."""
-    return record.tables["evidence"].set_index("topics").sort_index()
+def evidence_of(record: Result) -> pd.Series:
+    """The column log_evidence, indexed by T."""
+    return record.tables["evidence"].set_index("topics")["log_evidence"].sort_index()
+
+
+def with_standard_errors(values: pd.Series, errors: pd.DataFrame, record: Result, quantity: str) -> pd.DataFrame:
+    """Values by T, with a column for their Monte Carlo errors; `quantity` is the letter before (T)."""
+    known = errors_of(errors, record)["standard_error"]
+    return values.to_frame().assign(standard_error=[known[f"log {quantity}({t})"] for t in values.index])
 
 
 def posteriors(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -73,20 +80,18 @@ def evidence_table(records: list[Result]) -> pd.DataFrame:
     yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
     rows = []
     for record in records:
-        table, estimates = evidence_of(record), record.tables["estimates"]
+        values, estimates = evidence_of(record), record.tables["estimates"]
         row: dict[str, Any] = {
             "corpus": record.task.corpus,
             "method": method_of(record),
             "sweeps": record.task.params["sweeps"],
             "repeats": record.task.params["repeats"],
-            "best_topics": int(table["log_evidence"].idxmax()),
+            "best_topics": int(values.idxmax()),
             "scatter": float(estimates.groupby("topics")["log_estimate"].agg(spread).median()),
             "seconds_an_estimate": record.volatile["sampling_seconds"] / len(estimates),
         }
         if record.task.corpus in yardsticks:
-            both = pd.concat(
-                [yardsticks[record.task.corpus]["log_evidence"], table["log_evidence"]], axis=1, join="inner"
-            )
+            both = pd.concat([yardsticks[record.task.corpus], values], axis=1, join="inner")
             yardstick, here = both.iloc[:, 0], both.iloc[:, 1]
         if record.task.corpus in yardsticks and len(both):
             row["best_topics_of_yardstick"] = int(yardstick.idxmax())
@@ -96,39 +101,41 @@ def evidence_table(records: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def answers_table(records: list[Result]) -> pd.DataFrame:
-    """One row per corpus and method (for PMMH, per chain): its number of topics, and the range it leaves open.
+def answers_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
+    """One row per corpus and method (for PMMH, per chain): its number of topics, and the range that it leaves open.
 
-    - evidence: the T of the largest log m(T), and those that its errors do not exclude; where an error is unknown, as
-      with one chain for each T, there is no range;
-    - PMMH: the median and the central 95 % of the second half of a chain;
-    - leave-one-out score: the T of the largest score; which documents there are is not part of its error: no range.
+    - Evidence: the T of the largest log m(T), and the T that its errors do not exclude. Where an error is unknown, as
+      with one chain for each T, there is no range.
+    - PMMH: the median and the central 95 % of the second half of a chain.
+    - Leave-one-out score: the T of the largest score. There is no range, because its error does not include which
+      documents there are.
     `at_the_edge`: the best T is the largest that was tried, so that a larger one may be better.
     """
     rows = [
         {"corpus": record.task.corpus, "method": method, "start": record.task.params.get("start")} | row
         for record in records
-        for method, row in [_answer_of(record)]
+        for method, row in [_answer_of(record, errors)]
     ]
     return pd.DataFrame(rows)
 
 
-def _answer_of(record: Result) -> tuple[str, dict[str, Any]]:
+def _answer_of(record: Result, errors: pd.DataFrame) -> tuple[str, dict[str, Any]]:
     kind = record.task.params["kind"]
     if kind == "pmmh":
         late = record.trace["topics"].iloc[len(record.trace) // 2 :]
         low, middle, high = np.quantile(late, (0.025, 0.5, 0.975), method="inverted_cdf")
         return kind, {"low": low, "topics": middle, "high": high, "at_the_edge": False}
     if kind == "score":
-        values = record.tables["scores"].set_index("topics")["log_score"]
+        method, values = kind, record.tables["scores"].set_index("topics")["log_score"]
         near = values.index[[values.argmax()]]
     else:
-        values, errors = evidence_of(record)["log_evidence"], evidence_of(record)["standard_error"]
-        open_ = not_excluded(values.tolist(), errors.tolist(), record.task.params["repeats"])
-        near = values.index[open_] if errors.notna().all() else values.index[[values.argmax()]]
-    best, tried = values.idxmax(), values.index
-    row = {"low": near.min(), "topics": best, "high": near.max(), "at_the_edge": best == tried.max()}
-    return kind if kind == "score" else method_of(record), row
+        method, values = method_of(record), evidence_of(record)
+        known = with_standard_errors(values, errors, record, "m")["standard_error"]
+        is_open = not_excluded(values.tolist(), known.tolist(), record.task.params["repeats"])
+        near = values.index[is_open] if known.notna().all() else values.index[[values.argmax()]]
+    best = values.idxmax()
+    row = {"low": near.min(), "topics": best, "high": near.max(), "at_the_edge": best == values.index.max()}
+    return method, row
 
 
 def constants_table(records: list[Result]) -> pd.DataFrame:
@@ -138,7 +145,7 @@ def constants_table(records: list[Result]) -> pd.DataFrame:
     for record in records:
         if method_of(record) != YARDSTICK:
             continue
-        values = evidence_of(record)["log_evidence"]
+        values = evidence_of(record)
         parts = constants(record, values.index.to_numpy())
         for size in range(len(parts) + 1):
             for names in combinations(parts, size):

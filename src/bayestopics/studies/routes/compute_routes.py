@@ -38,11 +38,11 @@ ESTIMATES = {
 EVIDENCE, PMMH, SCORE, GIBBS, SPLIT_MERGE, FREE = ESTIMATES
 LIKELY = 3.0  # nats: includes every T with at least a twentieth of the best T's posterior probability
 MOVES = 10  # split-merge moves after a sweep: with 20 topics they cost about as much as the sweep
-Part = tuple[str, Callable[[Task, Corpus, Any], "Found"]]
+Part = tuple[str, Callable[[Task, Corpus, Any], "PartResult"]]
 
 
 @dataclass
-class Found:
+class PartResult:
     """The result of one part of a route. `rows` has T or K, its weight and, where they exist, its error and chain."""
 
     rows: list[dict[str, float]]
@@ -54,7 +54,7 @@ class PartCheckpoint:
     """The checkpoint of one part within the checkpoint of the run, which also saves the results of earlier parts."""
 
     whole: Checkpoint
-    done: dict[str, Found]
+    done: dict[str, PartResult]
     saved: Any | None
 
     def load(self) -> Any | None:
@@ -69,7 +69,7 @@ class PartCheckpoint:
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     """Tables: `answers`, one row per route; `details`, the numbers behind the answers."""
-    before: tuple[dict[str, Found], Any] = checkpoint.load() or ({}, None)
+    before: tuple[dict[str, PartResult], Any] = checkpoint.load() or ({}, None)
     done, saved = before
     for name, job in parts(task):
         if name not in done:
@@ -117,15 +117,15 @@ def _prior(task: Task) -> Prior:
     return Prior(task.params["alpha"], task.params["eta"])
 
 
-def by_evidence(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+def by_evidence(task: Task, corpus: Corpus, checkpoint: Any) -> PartResult:
     work, seed = dict(task.params["evidence"]), seed_from(task.generator())
     found = evidence(corpus, work.pop("topics"), _prior(task), **work, seed=seed, checkpoint=checkpoint)
     names = {"topics": "topics", "weight": "log_evidence", "error": "standard_error"}
     columns = {name: [np.nan if value is None else value for value in found[key]] for name, key in names.items()}
-    return Found(pd.DataFrame(columns).to_dict("records"), found["warnings"])
+    return PartResult(pd.DataFrame(columns).to_dict("records"), found["warnings"])
 
 
-def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> PartResult:
     work = task.params["pmmh"]
     burn_in = work["iterations"] // 2
     found = pmmh(
@@ -139,10 +139,10 @@ def by_pmmh(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
     rows = []
     for chain, trace in found.trace.groupby("chain"):
         rows += _shares(trace["topics"].to_numpy()[burn_in:], int(chain))
-    return Found(rows, found.warnings)
+    return PartResult(rows, found.warnings)
 
 
-def by_score(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+def by_score(task: Task, corpus: Corpus, checkpoint: Any) -> PartResult:
     """`weight` is the mean over documents of log L(d), minus that of the best T; `error` is that of this difference."""
     work = {"sampler": "single-site", **task.params["score"]}
     prior = Prior(task.params["alpha"], task.params["eta"])
@@ -159,11 +159,11 @@ def by_score(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
     lead = by_topics.sub(by_topics[by_topics.mean().idxmax()], axis=0)
     errors = lead.std(ddof=1) / np.sqrt(len(lead))
     rows = [{"topics": int(t), "weight": float(lead[t].mean()), "error": float(errors[t])} for t in lead]
-    return Found(rows, warnings_of(made))
+    return PartResult(rows, warnings_of(made))
 
 
-def _hdp(method: str, number: int) -> Callable[[Task, Corpus, Any], Found]:
-    def by_hdp(task: Task, corpus: Corpus, checkpoint: Any) -> Found:
+def _hdp(method: str, number: int) -> Callable[[Task, Corpus, Any], PartResult]:
+    def by_hdp(task: Task, corpus: Corpus, checkpoint: Any) -> PartResult:
         params = task.params
         sizes = {"sweeps": params["hdp"]["sweeps"], "burn_in": params["hdp"]["burn_in"]}
         if method == "truncation-free":
@@ -174,11 +174,11 @@ def _hdp(method: str, number: int) -> Callable[[Task, Corpus, Any], Found]:
             rows = pd.DataFrame(
                 sample(corpus, settings, number, task.generator, checkpoint, None).rows[settings.burn_in :]
             )
-            return Found(_shares(rows["topics"].to_numpy(), number, rows["large_topics"].to_numpy()))
+            return PartResult(_shares(rows["topics"].to_numpy(), number, rows["large_topics"].to_numpy()))
         ended = learn(corpus, settings, number, task.generator, checkpoint, None)
         tokens = ended.counts.sum(axis=0)
         large = np.count_nonzero(tokens >= LARGE * tokens.sum())
-        return Found(_shares(np.array([len(tokens)]), number, np.array([large])))
+        return PartResult(_shares(np.array([len(tokens)]), number, np.array([large])))
 
     return by_hdp
 

@@ -11,18 +11,18 @@ from bayestopics.nonparametric.hdp_state import HdpState
 from bayestopics.nonparametric.split_merge import split_merge
 
 # name -> arguments of `hdp_gibbs`; one move after each sweep, as in the paper
-SAMPLERS: dict[str, dict[str, Any]] = {
+MOVES_OF: dict[str, dict[str, Any]] = {
     "gibbs": {"moves": 0},
     "exact": {"moves": 1, "variant": "exact", "choice": "uniform"},
     "exact-words": {"moves": 1, "variant": "exact", "choice": "words"},
     "paper": {"moves": 1, "variant": "paper", "choice": "uniform"},
 }
-WARMING = 10  # moves: enough to make both a split and a merge
+ENOUGH_TO_COMPILE = 10  # moves: enough to make both a split and a merge
 
 
 def advance(state: HdpState, sampler: str, rng: np.random.Generator) -> HdpState:
     """One sweep and the moves after it; the arrays of `state` are changed in place."""
-    moves = dict(SAMPLERS[sampler])
+    moves = dict(MOVES_OF[sampler])
     state = sweep(state, rng)
     for _ in range(moves.pop("moves")):
         state, _ = split_merge(state, rng, **moves)
@@ -32,5 +32,5 @@ def advance(state: HdpState, sampler: str, rng: np.random.Generator) -> HdpState
 def compile_sampler(state: HdpState, sampler: str) -> None:
     """Compile everything, so that the first sweep does not include compilation; `state` does not change."""
     state, rng = state.copy(), np.random.default_rng(0)
-    for _ in range(WARMING):
+    for _ in range(ENOUGH_TO_COMPILE):
         state = advance(state, sampler, rng)

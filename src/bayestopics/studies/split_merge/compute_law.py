@@ -20,7 +20,7 @@ from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import SAMPLERS, advance, compile_sampler
+from bayestopics.studies.split_merge.chain import MOVES_OF, advance, compile_sampler
 
 Partition = tuple[int, ...]  # the topic of each token, numbered by first appearance
 
@@ -34,7 +34,7 @@ def compute(task: Task, corpus: None, checkpoint: Checkpoint) -> Result:
     jobs = [
         (number, sampler, seed)
         for number in range(len(exact))
-        for sampler in SAMPLERS
+        for sampler in MOVES_OF
         for seed in range(params["seeds"])
     ]
     done: list[tuple[dict[str, Any], pd.Series]] = checkpoint.load() or []

@@ -17,7 +17,7 @@ from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
-from bayestopics.studies.split_merge.chain import SAMPLERS, compile_sampler
+from bayestopics.studies.split_merge.chain import MOVES_OF, compile_sampler
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
@@ -29,13 +29,13 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     params = task.params
     truth = _truth(params["corpus"], corpus)
     prior = HdpPrior(params["gamma"], params["concentration"], params["eta"])
-    jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in SAMPLERS]
+    jobs = [(sampler, seed) for seed in range(params["seeds"]) for sampler in MOVES_OF]
     done: list[dict[str, Any]] = checkpoint.load() or []
     for sampler, seed in counted(jobs[len(done) :], task.name, "chain"):
         start = random_start(corpus, prior, params["start"], task.generator(f"start {seed}"))
         compile_sampler(start, sampler)
         rng = task.generator(f"{sampler} {seed}")
-        chain = hdp_gibbs(corpus, sweeps=params["sweeps"], start=start, rng=rng, **SAMPLERS[sampler])
+        chain = hdp_gibbs(corpus, sweeps=params["sweeps"], start=start, rng=rng, **MOVES_OF[sampler])
         keys = {"sampler": sampler, "seed": seed}
         confusion, matches = compare(chain.last, truth)
         timing = pd.DataFrame({"seconds": [chain.seconds]})

@@ -188,14 +188,14 @@ def draw_perplexity(records: list[Result], scale: str) -> Figure:
     return figure
 
 
-def draw_blocks(records: list[Result], scale: str) -> Figure:
+def draw_blocks(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
     """One row per corpus: the log joint over sweeps and seconds, and autocorrelation times in sweeps and seconds."""
     records = in_order(records, "blocks")
     figure, axes = plt.subplots(
         len(records), 4, figsize=(15, 3.2 * len(records) + 0.6), squeeze=False, layout="constrained"
     )
     for row, record in zip(axes, records, strict=True):
-        table, chains = blocks_of(record), record.tables["chains"]
+        table, chains = blocks_of(record, errors), record.tables["chains"]
         for place, (sampler, colour) in enumerate(BLOCKS.items()):
             own = table[table["sampler"] == sampler].set_index("seed")
             for seed, chain in chains[chains["sampler"] == sampler].groupby("seed"):

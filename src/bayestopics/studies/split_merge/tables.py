@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.runs.result import Result
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.records import of_kind
+from bayestopics.studies.split_merge.errors import LAW, QUANTITIES
 
 GIBBS = "gibbs"
 LABELS = {
@@ -149,7 +151,7 @@ def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
 # -- tables ----------------------------------------------------------------------------------------------
 
 
-def samplers_table(records: list[Result]) -> pd.DataFrame:
+def samplers_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for record in in_order(records, "synthetic"):
         params, first, shares = record.task.params, first_sweeps(record), posterior(record)
@@ -157,8 +159,7 @@ def samplers_table(records: list[Result]) -> pd.DataFrame:
         seconds = record.tables["timing"].groupby("sampler")["seconds"].mean()
         for sampler in [name for name in LABELS if name in first.index]:
             chains = chains_of(record, sampler)
-            late = second_half(record).query("sampler == @sampler")
-            topics, error = mean_and_error(late.groupby("seed")["topics"].mean())
+            topics, error = errors_of(errors, record).loc[f"K, {sampler}", ["estimate", "standard_error"]]
             accepted = {
                 f"{kind}_accepted": chains[f"{kind}_accepted"].sum() / max(chains[kind].sum(), 1)
                 for kind in ("splits", "merges")
@@ -204,19 +205,22 @@ def perplexity_table(records: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def blocks_of(record: Result) -> pd.DataFrame:
+def blocks_of(record: Result, errors: pd.DataFrame) -> pd.DataFrame:
     """One row per chain: autocorrelation times in sweeps, CPU seconds per sweep, effective draws per second."""
-    table = record.tables["times"].merge(record.tables["timing"], on=["sampler", "seed"], validate="one_to_one")
+    table, known = record.tables["timing"].copy(), errors_of(errors, record)["autocorrelation_time"]
+    for name, quantity in QUANTITIES.items():
+        chains = [f"{quantity}, {row.sampler} {row.seed}" for row in table.itertuples()]
+        table[f"autocorrelation_{name}"] = known[chains].to_numpy()
     table["seconds_a_sweep"] = table["seconds"] / record.task.params["sweeps"]
     table["draws_a_second"] = 1 / (table["autocorrelation_log_joint"] * table["seconds_a_sweep"])
     return table
 
 
-def blocks_table(records: list[Result]) -> pd.DataFrame:
+def blocks_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for record in in_order(records, "blocks"):
         params = record.task.params
-        for sampler, chains in blocks_of(record).groupby("sampler", sort=False):
+        for sampler, chains in blocks_of(record, errors).groupby("sampler", sort=False):
             row = {"corpus": params["corpus"], **{key: params[key] for key in SETTING}, "sampler": sampler}
             row |= {"tokens_in_blocks": record.metrics["tokens_in_blocks"], "chains": len(chains)}
             for name in ("autocorrelation_topics", "autocorrelation_log_joint"):
@@ -227,16 +231,16 @@ def blocks_table(records: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def law_table(records: list[Result]) -> pd.DataFrame:
+def law_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     (record,) = records
-    rows = []
+    rows, known = [], errors_of(errors, record)[["estimate", "standard_error"]]
     for number, case in enumerate(record.task.params["cases"]):
         of_case = record.tables["chains"][record.tables["chains"]["case"] == number]
         for sampler in LABELS:
             own = of_case[of_case["sampler"] == sampler]
             row = {"tokens": sum(map(len, case["documents"])), **{key: case[key] for key in SETTING[:3]}}
             row |= {"sampler": LABELS[sampler], "chains": len(own), "sweeps": record.task.params["sweeps"]}
-            for name in ("distance_topics", "distance_partitions", "mean_topics"):
-                row[name], row[f"{name}_error"] = mean_and_error(own[name])
+            for name in LAW:
+                row[name], row[f"{name}_error"] = known.loc[f"{name}, {sampler}, case {number}"]
             rows.append(row | {"exact_mean_topics": own["exact_mean_topics"].iloc[0]})
     return pd.DataFrame(rows)

@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.runs.result import Result
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.records import of_kind
+from bayestopics.studies.truncation_free.errors import PAPERS, SCORE
 
 METHODS = ("truncation-free", "truncated")
 MODELS = ("dp-mixture", "hdp")
@@ -57,7 +59,6 @@ class Moment:
     tokens: np.ndarray
     documents: float  # seen
     components: float
-    monte_carlo: float  # error of the score, from left-to-right
 
     @property
     def per_word(self) -> float:
@@ -75,7 +76,7 @@ def moment(record: Result, seconds: float) -> Moment | None:
     def between(values: np.ndarray) -> np.ndarray:
         return np.asarray((1.0 - share) * values[before] + share * values[after])
 
-    numbers = between(trace[["documents", "components", "error"]].to_numpy(float)).tolist()
+    numbers = between(trace[["documents", "components"]].to_numpy(float)).tolist()
     return Moment(between(record.arrays["log_likelihoods"]), record.arrays["tokens"], *numbers)
 
 
@@ -102,7 +103,6 @@ def at_equal_seconds(panel: list[Result]) -> pd.DataFrame:
             "batch": record.task.params["batch"],
             "per_word": now.per_word,
             "bar": mean_and_error(now.logs - mean, now.tokens)[1],
-            "monte_carlo": now.monte_carlo,
             "components": now.components,
             "documents": now.documents,
         }
@@ -111,13 +111,14 @@ def at_equal_seconds(panel: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def scores_table(records: list[Result]) -> pd.DataFrame:
+def scores_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     """Every stream: at its end, with the paper's own estimate, and at equal seconds."""
     rows = []
     for (model, corpus), panel in panels(records).items():
         given = budget(panel)
         for record in panel:
             params, metrics, now = record.task.params, record.metrics, moment(record, given)
+            known = errors_of(errors, record)["standard_error"]
             rows.append(
                 {
                     "model": model,
@@ -128,9 +129,9 @@ def scores_table(records: list[Result]) -> pd.DataFrame:
                     "passes": metrics["passes"],
                     "seconds": float(seconds_of(record)[-1]),
                     "per_word": metrics["per_word"],
-                    "monte_carlo_error": metrics["error"],
+                    "monte_carlo_error": known[SCORE],
                     "papers_per_word": metrics["papers_per_word"],
-                    "papers_error": metrics.get("papers_error", np.nan),
+                    "papers_error": known.get(PAPERS, np.nan),
                     "components": int(metrics["components"]),
                     "equal_seconds": given,
                     "per_word_at_equal_seconds": np.nan if now is None else now.per_word,
