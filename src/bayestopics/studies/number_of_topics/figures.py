@@ -182,7 +182,7 @@ def draw_answers(
         axis.axvline(number, color="#444444", linestyle="-" if known else ":", linewidth=1.2, zorder=0)
         told = f"truth: {number}" if known else f"the paper: {number}"
         axis.annotate(told, (number, len(ANSWERS) - 0.45), (3, 0), textcoords="offset points", fontsize=8.5)
-        axis.set(xlabel="number of topics", xscale="log", xlim=(1.7, 130), ylim=(-0.6, len(ANSWERS)))
+        axis.set(xlabel="number of topics", xscale="log", xlim=(1.7, 190), ylim=(-0.6, len(ANSWERS)))
         axis.set_title(fill(title, 26), fontsize=10)
         axis.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
         axis.minorticks_off()
