@@ -487,9 +487,9 @@ def t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     rule="The mean L1 distance between pairs of topics is smaller for whales (T = 5) than for birds of prey (T = 7), "
     "by more than two standard errors.",
 )
-def t16(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> Answer:
-    found = [_named(records, corpus, "distances").metrics for corpus in REAL]
-    values, errors = ([metrics[key] for metrics in found] for key in ("distance", "distance_error"))
+def t16(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], errors: pd.DataFrame) -> Answer:
+    found = [errors_of(errors, _named(records, corpus, "distances")).loc["distance"] for corpus in REAL]
+    values, own = ([float(row[key]) for row in found] for key in ("estimate", "standard_error"))
     ours = f"mean distance {values[0]:.3f} (whales) and {values[1]:.3f} (birds of prey)"
-    error = f"Monte Carlo errors {errors[0]:.1g} and {errors[1]:.1g}"
-    return Answer(ours, error, verdict(values[1] - values[0] > 2 * float(np.hypot(errors[0], errors[1]))))
+    error = f"Monte Carlo errors {own[0]:.1g} and {own[1]:.1g}"
+    return Answer(ours, error, verdict(values[1] - values[0] > 2 * float(np.hypot(own[0], own[1]))))
