@@ -9,10 +9,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep kept test lint bench ui lock
+.PHONY: help setup results report unlock keep kept test mutants lint bench ui lock
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   all figures, tables and claims, in results/<scale>/'
 	@echo 'make test      lint, types, exactness and statistical tests, and the workflow at scale smoke'
+	@echo 'make mutants [ONLY="hyper -k ellipse"]   do the tests catch the bugs listed in tests/mutants/?'
 	@echo 'make ui        the MLflow UI on results/mlflow.db'
 	@echo 'make report    results/<scale>/report.html again, from what is there'
 	@echo 'make keep      add the results of scale paper to results/paper/kept, which is in git'
@@ -44,6 +45,10 @@ report: setup
 
 test: setup lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# each bug in turn, in a copy of the code
+mutants: setup
+	$(BIN)/python tests/mutants/run.py -n $(CORES) $(ONLY)
 
 lint: setup
 	$(BIN)/ruff check .
