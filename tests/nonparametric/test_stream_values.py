@@ -1,0 +1,126 @@
+"""Rates, deaths, errors and auxiliary draws of the nonparametric methods, by hand from made-up numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import dirichlet
+
+import oracle
+from bayestopics.nonparametric.components import Components
+from bayestopics.nonparametric.compute import split
+from bayestopics.nonparametric.concentrations import GammaPrior, draw_concentration, draw_gamma
+from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
+from bayestopics.nonparametric.hdp_gibbs import draw_assignments
+from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut, _log_mixture
+from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
+from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+
+ONE_WORD = np.eye(3, dtype=int)[[0, 1]]  # two documents of one word each: one table each
+
+
+@pytest.mark.parametrize("kind", [TruncationFreeHDP, TruncationFreeDPMixture])
+@pytest.mark.parametrize(("documents", "sums"), [(6, [2, 3, 4, 14 / 3, 46 / 9]), (None, [2, 3, 4, 5, 6])])
+def test_the_rate_of_the_first_pass_and_of_those_after_it(kind: Any, documents: int | None, sums: list[float]) -> None:
+    """Guards against a rate of S / n before n documents were seen, one that falls on afterwards, and a batch that
+    counts n / S times or fades itself. Sums are those before times 1 - S / min(n_t, n), plus the batch's two documents.
+    """
+    learner = kind(3, np.random.default_rng(1), documents)
+    for expected in sums:
+        learner.partial_fit(ONE_WORD)
+        assert learner.components.sizes.sum() == pytest.approx(expected)
+        assert learner.components.totals.sum() == pytest.approx(expected)
+        stored = learner.components.weight * learner.components.stored
+        assert_allclose(stored.sum(axis=1), [expected / 2, expected / 2, 0])
+
+
+def test_a_topic_lives_as_long_as_it_has_one_token() -> None:
+    """Guards against > for >=: after a first batch topics of one token are common."""
+    learner = TruncationFreeHDP(3, np.random.default_rng(2))
+    learner.components = Components(3, 0.1, 4)
+    learner.components.totals[:] = [0.999, 1.0, 1.001, 0.0]
+    assert learner._alive().tolist() == [False, True, True, False]
+    assert learner.used_components() == 2
+    mixture = TruncationFreeDPMixture(3, np.random.default_rng(2))
+    mixture.components = Components(3, 0.1, 3)
+    mixture.components.sizes[:] = [0.999, 1.0, 7.0]
+    assert mixture._alive().tolist() == [False, True, True]
+
+
+def test_the_weights_of_topics_that_come_and_go_stay_one() -> None:
+    """Guards against a topic that dies with its weight: all weights are the concentration, whoever has them."""
+    corpus = oracle.random_corpus(np.random.default_rng(3), 30, 4, 5)
+    rng = np.random.default_rng(4)
+    state = random_start(corpus, HdpPrior(2.0, 1.5, 0.5), 12, rng)
+    for _ in range(20):
+        before = set(state.active.tolist())
+        state = draw_assignments(state, rng)
+        assert state.alpha.sum() + state.alpha_new[0] == pytest.approx(1.5)
+        if before - set(state.active.tolist()):
+            break
+    else:
+        pytest.fail("no topic died: the test says nothing")
+
+
+class Told:
+    """In the place of a generator: gives these numbers, and tells what a gamma variable was asked for."""
+
+    def __init__(self, w: list[float], uniforms: list[float]) -> None:
+        self.w, self.uniforms = np.array(w), np.array(uniforms)
+        self.asked: list[Any] = []
+
+    def beta(self, a: float, b: np.ndarray) -> np.ndarray:
+        self.asked += [a, b.tolist()]
+        return self.w
+
+    def random(self, size: int) -> np.ndarray:
+        assert size == len(self.uniforms)
+        return self.uniforms
+
+    def gamma(self, shape: float, scale: float) -> float:
+        self.asked += [shape, scale]
+        return 0.0
+
+
+def test_concentrations_given_their_auxiliary_variables() -> None:
+    """Guards against a forgotten coin, a rate for a scale, and documents without words (Teh et al. 2006)."""
+    rng: Any = Told([0.3, 0.6], [0.1, 0.9])  # 0.1 (3 + 2) < 3, but 0.9 (5 + 2) > 5
+    draw_concentration(2.0, 7, np.array([3, 0, 5]), GammaPrior(1.5, 4.0), rng)
+    scale = 1 / (4.0 - np.log(0.3) - np.log(0.6))
+    assert rng.asked == [3.0, [3, 5], pytest.approx(1.5 + 7 - 1), pytest.approx(scale)]
+    rng = Told([0.2], [0.5])  # 0.5 (11 + 2) < 11
+    draw_gamma(2.0, 4, 11, GammaPrior(1.5, 4.0), rng)
+    assert rng.asked == [3.0, [11], pytest.approx(1.5 + 4 - 1), pytest.approx(1 / (4.0 - np.log(0.2)))]
+
+
+def test_the_error_of_a_held_out_score_by_hand() -> None:
+    """Guards against errors that are not those of a mean, and small ones where the delta method does not hold."""
+    found = EstimatedHeldOut(np.array([[0.0, 0.3, -0.3], [-1.0, 3.0, 1.0]]), 5)
+    assert found.standard_error == pytest.approx(np.sqrt(0.3**2 / 3 + 2.0**2) / 5)
+    likelihoods = np.log(np.exp(found.log_estimates).mean(axis=1))
+    assert_allclose(found.log_likelihoods, likelihoods)
+    assert found.per_word == pytest.approx(likelihoods.sum() / 5)
+
+
+def test_the_density_of_a_proposal_over_that_of_the_prior() -> None:
+    """Guards against a constant that is missing, and a share of the prior on the wrong side."""
+    alpha, counts = np.array([0.3, 1.2, 0.5]), np.array([2.5, 0.0, 1.0])
+    phi = np.random.default_rng(5).dirichlet(alpha + 1, 4)
+    log_ratio = np.array([dirichlet.logpdf(row, alpha + counts) - dirichlet.logpdf(row, alpha) for row in phi])
+    assert_allclose(_log_mixture(np.log(phi), alpha, counts, 0.0), log_ratio)
+    assert_allclose(_log_mixture(np.log(phi), alpha, counts, 0.1), np.log(0.1 + 0.9 * np.exp(log_ratio)))
+    assert_allclose(_log_mixture(np.log(phi), alpha, counts, 1.0), 0.0)
+
+
+def test_the_held_out_documents_are_the_last_ones() -> None:
+    """Guards against documents that are learnt from and held out too."""
+    corpus = oracle.tiny_corpus([[d] for d in range(10)], 10)
+    for share, many in ((0.2, 2), (0.01, 1), (0.36, 4)):
+        training, held_out = split(corpus, share)
+        assert held_out is not None
+        assert training.terms.tolist() == list(range(10 - many))
+        assert held_out.terms.tolist() == list(range(10 - many, 10))
+    assert split(corpus, None) == (corpus, None)
