@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import ast
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -213,7 +214,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     answers = try_all(chosen, workers=given.workers)
     ends = {end: [name for name, (is_, _) in answers.items() if is_ == end] for end in ("caught", "survived", "broken")}
-    print(f"\n{len(answers)} tried, {len(ends['caught'])} caught in {time.monotonic() - started:.0f} s")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = f"{time.monotonic() - started:.0f} s ({used.ru_utime + used.ru_stime:.0f} s of CPU)"
+    print(f"\n{len(answers)} tried, {len(ends['caught'])} caught in {seconds}")
     for end in ("survived", "broken"):
         for name in ends[end]:
             print(f"{end}: {name} {answers[name][1]}".rstrip())

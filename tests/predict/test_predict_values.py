@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import oracle
+from bayestopics.lda.left_to_right import Others
 from bayestopics.lda.state import Prior
 from bayestopics.predict import completion, leave_one_out
-from bayestopics.predict.leave_one_out import Plan, batch_log_means, estimates_of, log_mean, summary
+from bayestopics.predict.leave_one_out import Plan, batch_log_means, draw_log_beta, estimates_of, log_mean, summary
 
 CORPUS = oracle.tiny_corpus([[0], [0, 1, 1], [1, 1], [0, 0, 1, 1], [1]], 2)
 
@@ -52,6 +53,23 @@ def test_the_errors_of_a_part_of_the_documents_by_hand() -> None:
     errors = np.array([0.2, 0.4, 0.4]) / np.sqrt(2) / np.sqrt(2)  # two batches of one draw: their deviation over sqrt 2
     assert [row.standard_error for row in found.documents] == pytest.approx(errors.tolist())
     assert found.standard_error == pytest.approx(np.sqrt(np.sum(errors**2)) * mean_length / 8)
+
+
+def test_terms_that_are_not_asked_for_are_drawn_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards against the prior of one term for all others: parts of a Dirichlet add up with their parameters."""
+    others = Others(np.array([[2, 0], [1, 4], [0, 0], [3, 1], [0, 5]]), np.array([6, 10]), np.ones(2), 0.5)
+    shapes: list[np.ndarray] = []
+
+    def draws(shape: np.ndarray, rng: Any) -> np.ndarray:
+        shapes.append(shape)
+        return np.log(shape)
+
+    monkeypatch.setattr(leave_one_out, "log_gamma_draws", draws)
+    log_beta = draw_log_beta(others, np.array([1, 3]), np.random.default_rng(1))
+    assert shapes[0].tolist() == [[1.5, 4.5], [3.5, 1.5], [2 + 3 * 0.5, 5 + 3 * 0.5]]
+    assert_allclose(np.exp(log_beta), [[1.5 / 8.5, 4.5 / 12.5], [3.5 / 8.5, 1.5 / 12.5]])
+    draw_log_beta(others, np.arange(5), np.random.default_rng(1))
+    assert shapes[1].tolist() == (others.term_topic + 0.5).tolist()
 
 
 def test_which_sweeps_give_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
