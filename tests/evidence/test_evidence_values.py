@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +15,7 @@ from scipy.stats import t as student
 
 import oracle
 from bayestopics.evidence import pmmh as pmmh_module
-from bayestopics.evidence import reference
+from bayestopics.evidence import reference, replica_exchange
 from bayestopics.evidence.compute import evidence
 from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.pmmh import Walk, Wanted, log_proposal, propose
@@ -113,6 +115,26 @@ def test_replicas_that_always_swap_are_counted_by_hand() -> None:
     assert found.round_trips == 3
     assert found.swap_rates.tolist() == [1.0]
     assert found.log_likelihood.shape == (6, 2)
+
+
+@pytest.mark.parametrize(("uniform", "rate"), [(0.367, 1.0), (0.369, 0.0)])
+def test_a_swap_has_its_ratio(uniform: float, rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards against the inverse ratio, which short chains on a tiny corpus do not notice: a draw of the prior that is
+    less likely by 2 nats than its neighbour at b = 1/2 is swapped with probability exp(-1) = 0.368."""
+    values = iter([0.0, -2.0])  # log p(w | z) of the start, and of the first round's draw of the prior
+
+    class Still:
+        def __init__(self, state: Any) -> None:
+            self.state, self.log_likelihood = state, state[0]
+
+        def sweep(self, b: float, rng: Any) -> None: ...
+
+    monkeypatch.setattr(replica_exchange, "Tempered", Still)
+    monkeypatch.setattr(replica_exchange, "draw_prior", lambda *_: [next(values)])
+    rng: Any = SimpleNamespace(random=lambda: uniform)
+    found = exchange(CORPUS, 2, PRIOR, np.array([0.0, 0.5, 1.0]), 1, rng, burn_in=0.0)
+    assert found.swap_rates.tolist() == [rate, 0.0]
+    assert found.log_likelihood.tolist() == [[-2.0, 0.0, 0.0]]
 
 
 # -- the number of topics ----------------------------------------------------------------------------

@@ -101,7 +101,6 @@ class Copy:
             **os.environ,
             "PYTHONPATH": str(self.root / "src"),
             "BAYESTOPICS_CACHE": str(folder / "cache"),
-            "NUMBA_NUM_THREADS": os.environ.get("NUMBA_NUM_THREADS", "2"),
         }
 
     @contextmanager
