@@ -24,6 +24,7 @@ from bayestopics.hyper.sides import DirichletSide
 from bayestopics.hyper.tempering import TemperedChain, _round_trips, gain, temper
 from bayestopics.hyper.variational_em import _converged
 from bayestopics.lda.state import Prior, random_start
+from dying import Dying, resumed
 
 CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], [2, 2]], 3)
 DOCUMENTS, TOPICS, TERMS = 30, 3, 6
@@ -109,7 +110,29 @@ def test_one_sweep_adds_to_zeta_the_probabilities_of_the_points() -> None:
     assert_allclose(chain.log_zeta, np.exp(logs - logsumexp(logs)), rtol=1e-9)  # a gain of 1 / 6, of 6 points
 
 
+def test_a_chain_that_adapts_goes_on_with_its_zeta() -> None:
+    """Guards against a checkpoint that forgets zeta or the generator: killed anywhere, the same bits."""
+
+    def run(checkpoint: Dying | None) -> TemperedChain:
+        return temper(CORPUS, 2, GRID, sweeps=12, rng=np.random.default_rng(6), adapt=3.0, checkpoint=checkpoint)
+
+    whole = run(None)
+    for again in resumed(run, at=(0.1, 0.5, 0.8)):
+        assert again.log_zeta.tolist() == whole.log_zeta.tolist()
+        assert again.index.tolist() == whole.index.tolist()
+        assert again.of_eta.tolist() == whole.of_eta.tolist()
+
+
 # -- estimates ---------------------------------------------------------------------------------------
+
+
+def test_what_an_estimate_divides_by() -> None:
+    """Guards against zeta on the wrong side: the mixture of all points, or the point of the chain (2.10, 2.17)."""
+    sums, log_zeta, index = random_sums(6), np.linspace(-1, 1, 9), [0, 5, 7, 2, 8, 5]
+    chain = made_up(sums, index=index, log_zeta=log_zeta)
+    logs = np.array([log_density(sums, *h) for h in GRID.points]).T - log_zeta
+    assert_allclose(Terms.of(chain, "hat").log_denominator, logsumexp(logs, axis=1) - np.log(9), rtol=1e-9)
+    assert_allclose(Terms.of(chain, "tilde").log_denominator, logs[np.arange(6), index], rtol=1e-9)
 
 
 def test_batches_leave_out_the_first_sweeps() -> None:

@@ -10,12 +10,14 @@ from numpy.testing import assert_allclose
 from scipy.stats import dirichlet
 
 import oracle
+from bayestopics.base.checkpoint import NoCheckpoint
+from bayestopics.nonparametric import compute
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.compute import split
 from bayestopics.nonparametric.concentrations import GammaPrior, draw_concentration, draw_gamma
 from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_gibbs import draw_assignments
-from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut, _log_mixture
+from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut, _broken, _log_mixture, _of_active
 from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 
@@ -124,3 +126,37 @@ def test_the_held_out_documents_are_the_last_ones() -> None:
         assert training.terms.tolist() == list(range(10 - many))
         assert held_out.terms.tolist() == list(range(10 - many, 10))
     assert split(corpus, None) == (corpus, None)
+
+
+def test_pieces_of_what_is_left_add_up_to_it() -> None:
+    """Guards against a last piece that is lost: all topics together have the concentration as their weight."""
+    corpus = oracle.random_corpus(np.random.default_rng(3), 30, 4, 5)
+    for gamma in (0.5, 2.0, 40.0):
+        state = random_start(corpus, HdpPrior(gamma, 1.5, 0.5), 6, np.random.default_rng(4))
+        model = _broken(_of_active(state), np.random.default_rng(5))
+        assert model.alpha.sum() == pytest.approx(1.5, rel=1e-12)
+        assert model.alpha[: state.topics].tolist() == state.alpha[state.active].tolist()
+        assert len(model.alpha) == len(model.topic_total) == model.term_topic.shape[1]
+        assert model.topic_total.sum() == 30
+
+
+def test_which_states_of_a_chain_see_the_held_out_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards against states of the burn-in, and a last state that nobody looks at: 20 of 50, evenly spaced."""
+    corpus, seen = oracle.random_corpus(np.random.default_rng(6), 30, 6, 5), []
+    sweeps = iter(range(1000))
+
+    def step(state: Any, *_: Any, **__: Any) -> tuple[Any, list[Any]]:
+        return state.changed(gamma=float(next(sweeps))), []
+
+    def look(states: Any, held_out: Any, particles: int, rng: Any) -> EstimatedHeldOut:
+        seen.append((int(states[0].gamma), particles))
+        return EstimatedHeldOut(np.zeros((1, 1)), 1)
+
+    monkeypatch.setattr(compute, "step", step)
+    monkeypatch.setattr(compute, "log_joint", lambda state: 0.0)
+    monkeypatch.setattr(compute, "left_to_right_of_states", look)
+    settings = compute.HdpSettings(sweeps=50, burn_in=7, heldout=0.3)
+    done = compute.sample(corpus, settings, 1, lambda _: np.random.default_rng(7), NoCheckpoint(), lambda _: None)
+    assert len(done.rows) == 57
+    assert [sweep for sweep, _ in seen] == [6 + round(2.5 * k) for k in range(1, 21)]
+    assert seen[-1] == (56, 3)
