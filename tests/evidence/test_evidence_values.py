@@ -15,7 +15,7 @@ from scipy.stats import t as student
 
 import oracle
 from bayestopics.evidence import pmmh as pmmh_module
-from bayestopics.evidence import reference, replica_exchange
+from bayestopics.evidence import reference, replica_exchange, smc
 from bayestopics.evidence.compute import evidence
 from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.pmmh import Walk, Wanted, log_proposal, propose
@@ -117,18 +117,35 @@ def test_replicas_that_always_swap_are_counted_by_hand() -> None:
     assert found.log_likelihood.shape == (6, 2)
 
 
+class Still:
+    """In the place of `Tempered`: one number, its log p(w | z), that no sweep changes."""
+
+    def __init__(self, state: Any) -> None:
+        self.state, self.log_likelihood = state, state[0]
+
+    def sweep(self, b: float, rng: Any) -> None: ...
+
+
+def test_particles_that_are_resampled_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards against weights that count twice, which a tiny corpus does not show, as it hardly ever resamples: here the
+    last of four particles has all the weight after the first step, and stands four times in the second."""
+    logs = np.array([0.0, 1.0, 2.0, 40.0])
+    values = iter(logs.tolist())
+    monkeypatch.setattr(smc, "Tempered", Still)
+    monkeypatch.setattr(smc, "draw_prior", lambda *_: [next(values)])
+    found = smc.smc(CORPUS, 2, PRIOR, np.array([0.0, 0.5, 1.0]), 4, np.random.default_rng(4))
+    assert found == pytest.approx(np.log(np.mean(np.exp(0.5 * logs))) + 0.5 * 40.0)
+    logs[3] = 1.5  # weights that are nearly equal are kept, and multiply
+    values = iter(logs.tolist())
+    found = smc.smc(CORPUS, 2, PRIOR, np.array([0.0, 0.5, 1.0]), 4, np.random.default_rng(4))
+    assert found == pytest.approx(np.log(np.mean(np.exp(logs))))
+
+
 @pytest.mark.parametrize(("uniform", "rate"), [(0.367, 1.0), (0.369, 0.0)])
 def test_a_swap_has_its_ratio(uniform: float, rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Guards against the inverse ratio, which short chains on a tiny corpus do not notice: a draw of the prior that is
     less likely by 2 nats than its neighbour at b = 1/2 is swapped with probability exp(-1) = 0.368."""
     values = iter([0.0, -2.0])  # log p(w | z) of the start, and of the first round's draw of the prior
-
-    class Still:
-        def __init__(self, state: Any) -> None:
-            self.state, self.log_likelihood = state, state[0]
-
-        def sweep(self, b: float, rng: Any) -> None: ...
-
     monkeypatch.setattr(replica_exchange, "Tempered", Still)
     monkeypatch.setattr(replica_exchange, "draw_prior", lambda *_: [next(values)])
     rng: Any = SimpleNamespace(random=lambda: uniform)

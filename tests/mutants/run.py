@@ -201,13 +201,14 @@ def try_all(mutants: Sequence[Mutant], root: Path = ROOT, workers: int = 1) -> d
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Put plausible bugs into a copy of the code, and run the tests on it.")
     parser.add_argument("packages", nargs="*", help="only these lists, such as hyper (default: all)")
-    parser.add_argument("-k", dest="part", default="", help="only entries with this text in their name")
+    parser.add_argument("-k", dest="parts", action="append", help="only entries with this text in their name; or this")
     parser.add_argument("-n", dest="workers", type=int, default=1, help="how many at a time")
     given = parser.parse_args(arguments)
     lists = read_lists()
     if unknown := set(given.packages) - {one.package for one in lists}:
         parser.error(f"no list {', '.join(sorted(unknown))}; there are {', '.join(sorted({m.package for m in lists}))}")
-    chosen = [one for one in lists if one.package in (given.packages or [one.package]) and given.part in one.name]
+    chosen = [one for one in lists if one.package in (given.packages or [one.package])]
+    chosen = [one for one in chosen if any(part in one.name for part in given.parts or [""])]
     if not chosen:
         parser.error("no such entry")
     started = time.monotonic()

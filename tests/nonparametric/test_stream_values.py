@@ -11,7 +11,7 @@ from scipy.stats import dirichlet
 
 import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
-from bayestopics.nonparametric import compute
+from bayestopics.nonparametric import compute, hdp_truncation_free
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.compute import split
 from bayestopics.nonparametric.concentrations import GammaPrior, draw_concentration, draw_gamma
@@ -19,7 +19,7 @@ from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_gibbs import draw_assignments
 from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut, _broken, _log_mixture, _of_active
 from bayestopics.nonparametric.hdp_state import HdpPrior, random_start
-from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
+from bayestopics.nonparametric.hdp_truncation_free import Drawn, TruncationFreeHDP
 
 ONE_WORD = np.eye(3, dtype=int)[[0, 1]]  # two documents of one word each: one table each
 
@@ -37,6 +37,24 @@ def test_the_rate_of_the_first_pass_and_of_those_after_it(kind: Any, documents: 
         assert learner.components.totals.sum() == pytest.approx(expected)
         stored = learner.components.weight * learner.components.stored
         assert_allclose(stored.sum(axis=1), [expected / 2, expected / 2, 0])
+
+
+def test_blocks_move_in_every_batch_of_the_first_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards against a first pass that ends with its first batch, or one batch too late."""
+    moved: list[bool] = []
+
+    def draw(*given: Any) -> Drawn:
+        moved.append(bool(given[-2]))  # (components, gamma, concentration, bags, sweeps, blocks, rng)
+        return Drawn(np.zeros(2, np.int64), np.array([2]))
+
+    monkeypatch.setattr(hdp_truncation_free, "draw_batch", draw)
+    for documents, blocks in ((6, [True, True, True, False, False]), (None, [True] * 5)):
+        moved.clear()
+        learner = TruncationFreeHDP(3, np.random.default_rng(1), documents, block_moves=True)
+        for _ in range(5):
+            learner.partial_fit(ONE_WORD)
+        assert moved == blocks
+    assert not TruncationFreeHDP(3, np.random.default_rng(1), 6).settings["block_moves"]
 
 
 def test_a_topic_lives_as_long_as_it_has_one_token() -> None:
