@@ -155,6 +155,10 @@ def test_kernel_hash_changes_with_kernels(package: Path) -> None:
     (package / "study" / "new.py").write_text("from bayestopics.base.jit import kernel\n")
     forget()
     assert code.kernel_hash() != before
+    with_new = code.kernel_hash()
+    (package / "study" / "new.py").rename(package / "study" / "newer.py")  # the same content in another module
+    forget()
+    assert code.kernel_hash() not in (before, with_new)
 
 
 def test_the_package_itself() -> None:

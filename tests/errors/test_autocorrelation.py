@@ -24,3 +24,20 @@ def test_scale_and_shift_do_not_matter_and_a_constant_has_no_time():
     chain = np.random.default_rng(1).standard_normal(500).cumsum()
     assert autocorrelation_time(1e3 * chain - 7) == pytest.approx(autocorrelation_time(chain))
     assert np.isnan(autocorrelation_time(np.ones(10)))
+
+
+def test_the_sequence_of_pairs_is_positive_and_falls():
+    """Guards against a forgotten cut: Geyer's sum by a loop over lags, where pairs rise again before they end."""
+    chain = np.sin(np.arange(56) * np.pi / 4) + 0.1 * np.arange(56)
+    away = chain - chain.mean()
+    rho = [sum(away[i] * away[i + k] for i in range(56 - k)) / (away @ away) for k in range(56)]
+    total, last, rises = -1.0, np.inf, 0
+    for k in range(0, 56, 2):
+        pair = rho[k] + rho[k + 1]
+        if pair <= 0:
+            break
+        rises += pair > last
+        last = min(last, pair)
+        total += 2 * last
+    assert rises > 0  # or the test would say nothing
+    assert autocorrelation_time(chain) == pytest.approx(total, rel=1e-9)

@@ -10,6 +10,7 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.lda import grouped
 from bayestopics.lda.parameters import draw_parameters, log_gamma_draws
 from bayestopics.lda.state import Prior, random_start
+from bayestopics.lda.uniforms import split_words
 from bayestopics.runs.chain import compile_sampler
 
 
@@ -90,3 +91,12 @@ def test_warming_compiles_what_a_large_corpus_calls():
     corpus = simulate_lda(documents=documents, length=100, terms=50, topics=4, alpha=0.3, eta=0.3, rng=rng).corpus
     grouped.sweep(grouped.init(corpus, 4, Prior(0.3, 0.3), rng), rng)
     assert len(grouped._draw_in_parallel.signatures) == compiled
+
+
+def test_no_two_documents_share_a_random_number():
+    """Guards against streams that overlap: document d + 1 would go on one number behind document d."""
+    seed = np.uint64(20)
+    words = [split_words(seed, number).tolist() for number in range(100)]
+    assert len({word for of_one in words for word in of_one}) == 400
+    assert words[7] == split_words(seed, 7).tolist()
+    assert words[7] != split_words(np.uint64(21), 7).tolist()
