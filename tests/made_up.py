@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.container import ErrorbarContainer
 
 from bayestopics.runs.result import Result
@@ -73,7 +74,8 @@ def lines(axis: Axes) -> list[Points]:
 
 def marks(axis: Axes) -> list[Points]:
     """The points of every scatter."""
-    return [[(float(x), float(y)) for x, y in one.get_offsets()] for one in axis.collections if len(one.get_offsets())]
+    scatters = [one for one in axis.collections if isinstance(one, PathCollection)]
+    return [[(float(x), float(y)) for x, y in one.get_offsets()] for one in scatters]
 
 
 def bars(axis: Axes, number: int = 0) -> list[tuple[float, float, float]]:

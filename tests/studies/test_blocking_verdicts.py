@@ -113,7 +113,9 @@ def test_b4_two_hundred_sweeps_sooner(sooner, holds):
     at = {"single-site": 500, "blocked-nested": 500 - sooner}
     ends = {"single-site": 0.0, "blocked-nested": 7.0}
     made = [
-        chain(sampler, n, "nips", joint=ends[sampler], trace=np.where(np.arange(1000) >= at[sampler], ends[sampler], -9))
+        chain(
+            sampler, n, "nips", joint=ends[sampler], trace=np.where(np.arange(1000) >= at[sampler], ends[sampler], -9)
+        )
         for sampler in at
         for n in range(4)
     ]
@@ -180,7 +182,9 @@ def test_t12_mixes_more_slowly_but_not_by_much(ratio, holds):
 @pytest.mark.parametrize(("seconds", "threads", "holds"), [(1.5, 2, True), (1.49, 2, False), (1.5, 1, False)])
 def test_t12_parallelises(seconds, threads, holds):
     """Guards the speed-up, its median over T, and that one thread is no parallel run."""
-    made = [chain(sampler, n, "whales", time=t) for sampler, t in (("single-site", 1), ("grouped", 2)) for n in range(2)]
+    made = [
+        chain(sampler, n, "whales", time=t) for sampler, t in (("single-site", 1), ("grouped", 2)) for n in range(2)
+    ]
     by_threads = {("grouped", 1): {8: [seconds], 16: [seconds], 32: [90.0]}}
     if threads > 1:
         by_threads["grouped", threads] = dict.fromkeys((8, 16, 32), [1.0])
