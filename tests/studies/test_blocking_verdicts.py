@@ -130,10 +130,10 @@ def clocks(kos=(2.5, 2.5, 2.5), nips=(1.25, 1.25, 1.25), nested=((0.9, 0.9, 0.9)
     made = []
     for corpus, backward, of_nested in zip(("kos", "nips"), (kos, nips), nested, strict=True):
         topics = (8, 64, 1024)
-        seconds = {("single-site", 1): dict.fromkeys(topics, [3.0]), ("sparse", 1): dict.fromkeys(topics, [1.0])}
+        seconds = {("single-site", 1): {key: [3.0] for key in topics}, ("sparse", 1): {key: [1.0] for key in topics}}
         seconds["blocked-backward", 1] = {t: [3.0 * r] for t, r in zip(topics, backward, strict=True)}
         seconds["blocked-nested", 1] = {t: [3.0 * r] for t, r in zip(topics, of_nested, strict=True)}
-        seconds["blocked-nested", 2] = dict.fromkeys(topics, [90.0])  # of another number of threads
+        seconds["blocked-nested", 2] = {key: [90.0] for key in topics}  # of another number of threads
         made.append(times(corpus, seconds))
     return made
 
@@ -148,8 +148,14 @@ def test_b5_backward_over_twice_as_slow_at_every_t(ratios, holds):
 
 @pytest.mark.parametrize(
     ("ratios", "holds"),
-    [((1.0, 1.0, 1.0), True), ((1.5, 1.5, 1.5), True), ((1.52, 1.52, 1.52), False), ((0.98, 0.98, 0.98), False)]
-    + [((1.2, 1.3, 9.0), True), ((1.2, 1.6, 1.7), False)],
+    [
+        ((1.0, 1.0, 1.0), True),
+        ((1.5, 1.5, 1.5), True),
+        ((1.52, 1.52, 1.52), False),
+        ((0.98, 0.98, 0.98), False),
+        ((1.2, 1.3, 9.0), True),
+        ((1.2, 1.6, 1.7), False),
+    ],
 )
 def test_b5_backward_a_quarter_slower_in_the_median(ratios, holds):
     """Guards both ends of 1.25 +- .25, and the median against the mean."""
@@ -187,7 +193,7 @@ def test_t12_parallelises(seconds, threads, holds):
     ]
     by_threads = {("grouped", 1): {8: [seconds], 16: [seconds], 32: [90.0]}}
     if threads > 1:
-        by_threads["grouped", threads] = dict.fromkeys((8, 16, 32), [1.0])
+        by_threads["grouped", threads] = {key: [1.0] for key in (8, 16, 32)}
     assert parts(claims, "T12", *made, times("kos", by_threads))[1] == holds
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from test_hyperparameters import functional, rivals, steps, surface
 
 from bayestopics.studies.hyperparameters import figures
 from made_up import line, lines, marks
-from test_hyperparameters import functional, rivals, steps, surface
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import beta
+from test_hyperparameters import TRUTHS, ask, coverage, functional, nine, rivals, six, steps, surface
 
 from bayestopics.hyper.search import FLAT, TOO_FEW_TRIPS
 from bayestopics.studies.hyperparameters import claims, tables
 from made_up import parts
-from test_hyperparameters import TRUTHS, ask, coverage, functional, nine, rivals, six, steps, surface
 
 ROOT = np.sqrt(2)
 
@@ -65,8 +65,14 @@ def test_h2_varies_by_a_quarter_and_beyond_the_band(values, half, varies):
 
 @pytest.mark.parametrize(
     ("hats", "expected"),
-    [((0, 0.49), [True, True]), ((0, 0.51), [True, False]), ((0, 0.99), [True, False]), ((0, 1.01), [False, False])]
-    + [((0, 0.4, -0.3), [True, False]), ((0, 0.4, 0.3), [True, True])],  # the pair that differs most decides
+    [
+        ((0, 0.49), [True, True]),
+        ((0, 0.51), [True, False]),
+        ((0, 0.99), [True, False]),
+        ((0, 1.01), [False, False]),
+        ((0, 0.4, -0.3), [True, False]),
+        ((0, 0.4, 0.3), [True, True]),
+    ],  # the pair that differs most decides
 )
 def test_h3_half_of_the_difference(hats, expected):
     """Guards both factors, and the largest ratio of all pairs."""
@@ -233,8 +239,14 @@ def test_h9_joint_error_is_that_of_both(share, within):
 
 @pytest.mark.parametrize(
     ("whales", "near"),
-    [((0.1259, 0.41), True), ((0.1261, 0.41), False), ((0.0941, 0.41), True), ((0.0939, 0.41), False)]
-    + [((0.11, 0.4559), True), ((0.11, 0.4561), False)],
+    [
+        ((0.1259, 0.41), True),
+        ((0.1261, 0.41), False),
+        ((0.0941, 0.41), True),
+        ((0.0939, 0.41), False),
+        ((0.11, 0.4559), True),
+        ((0.11, 0.4561), False),
+    ],
 )
 def test_t17_a_tenth_and_the_rounding(whales, near):
     """Guards 10 % + .005 of each number: .016 of alpha, .046 of eta."""

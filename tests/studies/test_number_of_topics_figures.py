@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from test_number_of_topics import evidences, walk
 
 from bayestopics.studies.number_of_topics import figures, tables
 from made_up import bars, curves, legend_of, line, lines, record
-from test_number_of_topics import evidences, walk
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_walks_have_t_its_running_mean_and_the_log_estimate():
     """Guards a panel that draws another's column, steps from 0, and a chain in the wrong colour."""
     made = [chain([4, 2, 6], [-7.0, -8.0, -9.0]), chain([3, 3, 9], [-70.0, -60.0, -50.0], start=3)]
     axes = figures.draw_walks(made, "smoke").axes
-    assert [points for points in lines(axes[0])] == [[(1, 4), (2, 2), (3, 6)], [(1, 3), (2, 3), (3, 9)]]
+    assert list(lines(axes[0])) == [[(1, 4), (2, 2), (3, 6)], [(1, 3), (2, 3), (3, 9)]]
     assert lines(axes[1]) == [[(1, 4), (2, 3), (3, 4)], [(1, 3), (2, 3), (3, 5)]]
     assert lines(axes[2]) == [[(1, -7), (2, -8), (3, -9)], [(1, -70), (2, -60), (3, -50)]]
     colours = [[one.get_color() for one in axis.get_lines()[:2]] for axis in axes]

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import kendalltau
+from test_number_of_topics import evidences, named, scores, walk
 
 from bayestopics.corpus.registry import Entry
 from bayestopics.studies.number_of_topics import claims, constants, ladders, tables
 from made_up import parts, record
-from test_number_of_topics import evidences, named, scores, walk
 
 WHALES, BIRDS = claims.REAL
 
