@@ -1,4 +1,4 @@
-"""Claims, tables and figures of `truncation_free` by hand: just inside and just outside, and every number in its place."""
+"""Claims, tables and figures of `truncation_free` by hand: just inside and just outside, and all numbers in place."""
 
 import numpy as np
 import pandas as pd
