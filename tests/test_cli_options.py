@@ -54,7 +54,8 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "hdp": (
         "--model hdp --method split-merge --variant paper --moves 3 --sampler blocked --eta 0.7 --gamma 0.8 "
-        "--concentration 0.9 --resample --sweeps 11 --burn-in 12 --batch-size 16 --heldout 0.25 --chains 13 --workers 14",
+        "--concentration 0.9 --resample --sweeps 11 --burn-in 12 --batch-size 16 --heldout 0.25 --chains 13 "
+        "--workers 14",
         {"model": "hdp", "method": "split-merge", "variant": "paper", "moves": 3, "sampler": "blocked", "eta": 0.7}
         | {"gamma": 0.8, "concentration": 0.9, "resample": True, "sweeps": 11, "burn_in": 12, "batch_size": 16}
         | {"heldout": 0.25, "chains": 13, "workers": 14},
