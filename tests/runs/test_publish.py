@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import calendar
 import dataclasses
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,11 @@ def test_metrics_params_tags_and_versions(store: Path, tmp_path: Path) -> None:
 
 def test_a_run_ends_when_it_was_finished_and_began_before(store: Path, tmp_path: Path) -> None:
     """Guards a start after the end, seconds for milliseconds, and local time for UTC."""
-    run = published(store, tmp_path, a_record("timed"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "JST-9")
+        time.tzset()
+        run = published(store, tmp_path, a_record("timed"))
+    time.tzset()
     end = 1000 * calendar.timegm((2024, 3, 1, 12, 0, 5))
     assert run.info.end_time == end
     assert run.info.start_time == end - 65_250

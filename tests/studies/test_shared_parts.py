@@ -1,4 +1,4 @@
-"""What all studies share, by hand: verdicts of parts, the table of claims, records by kind, errors, and what is kept."""
+"""What all studies share, by hand: verdicts of parts, the table of claims, records by kind, errors, what is kept."""
 
 import json
 from types import SimpleNamespace

@@ -318,3 +318,9 @@ def test_law_has_the_exact_posterior_and_the_range_of_every_sampler():
         assert heights[number + 1] == pytest.approx([low + 0.01, 0.89 - low])
         segments = group.errorbar.lines[2][0].get_segments()
         assert next(one[:, 1].tolist() for one in segments) == pytest.approx([low, low + 0.02])
+
+
+def test_the_first_sweep_with_all_topics_may_have_more():
+    """Guards a chain that goes through 10 at once and is said never to have found all."""
+    found = tables.first_sweeps(synthetic({"exact": [7, np.inf]}, sweeps=12, late=13))
+    assert found.loc["exact"].tolist() == [7, np.inf]
