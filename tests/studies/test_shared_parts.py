@@ -1,6 +1,7 @@
 """What all studies share, by hand: verdicts of parts, the table of claims, records by kind, errors, what is kept."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_verdicts_are_counted_and_those_without_an_answer_come_last(monkeypatch)
     assert page.count('<a href="claims/A1.csv">') == 1
     lines = claims.markdown(listed, "smoke", {}).splitlines()
     rows = {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
-    assert rows["[A1](claims/A1.csv)"].count("|") == 7  # that of the answer is escaped
+    assert len(re.findall(r"(?<!\\)\|", rows["[A1](claims/A1.csv)"])) == 6  # that of the answer is escaped
     place = {name: next(n for n, line in enumerate(lines) if f"says {name}" in line) for name in ("A1", "A2", "A3")}
     assert max(place["A1"], place["A2"]) < place["A3"]
 
