@@ -97,6 +97,7 @@ def chib(**changes):
         ({"T17": 1600.0}, [False, True, True]),
         ({"T18": 1401.0}, [True, True, True]),
         ({"T18": 1399.0}, [True, False, True]),
+        ({"T17": 1600.0, "T18": 1399.0}, [False, False, True]),
         ({"T19": 399.0}, [True, True, False]),
         ({"T21": 399.0}, [True, True, False]),
     ],
@@ -193,7 +194,7 @@ def test_t14_later_than_on_the_larger_corpus():
     assert t14(*diffuse(away=20)) == [True, True, True]
     assert t14(*diffuse(away=0, level=(6, 5, 7, 6))) == [True, True, False]
     assert t14(*diffuse(level=(7, 7, 7, 7))) == [True, False, False]
-    assert t14(*diffuse(masses=(1 / 6, 1 / 6, 2 / 3), level=(6, 7, 6, 7), away=1))[1]  # its mean is 6.5
+    assert t14(*diffuse(masses=(1 / 6, 1 / 6, 2 / 3), level=(6, 6, 7, 6), away=1))[1]  # its mean is 6.5
 
 
 def t15(modes=(6,), score=8, chib=9, z=9, psi=9):
