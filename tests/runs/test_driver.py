@@ -138,6 +138,13 @@ def test_a_place_may_be_written(tmp_path: Path, overwrite: bool, key: str | None
     assert check_place(tmp_path / "nothing", one.key) is None
 
 
+def test_zeros_of_two_types_are_not_the_same_bits() -> None:
+    """Guards arrays that have the same bytes and mean something else."""
+    whole, real = (record("k", arrays={"x": np.zeros(2, kind)}) for kind in (np.int64, np.float64))
+    assert same_bits(whole, whole)
+    assert not same_bits(whole, real)
+
+
 def test_records_keep_every_table_and_array(tmp_path: Path) -> None:
     """Guards a table, an array or a number that is lost on the way."""
     one = record(
