@@ -1,0 +1,184 @@
+"""Results of the commands from made-up records: what they keep of a chain, and what they say."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bayestopics.runs import fit, hdp, kinds, words
+from bayestopics.runs.driver import seconds_in
+from bayestopics.runs.result import Result
+from bayestopics.runs.task import OWN, Task
+from made_up import bars, line, marks
+
+
+def of_kind(kind: type, study: str, params: dict[str, Any], answer: dict[str, Any], **tables: pd.DataFrame) -> Any:
+    task = Task(study, OWN, study, params, 1, "/folder/x.ldac", "f00d", "c0de")
+    return kind(task, {}, [], tables, versions={}, answer=answer)
+
+
+def trace(column: str, step: str = "sweep") -> pd.DataFrame:
+    """Two chains of five; the second comes first in the table."""
+    rows = {step: [*range(5)] * 2, "chain": [1] * 5 + [0] * 5, column: [10, 11, 12, 13, 14, 0, 1, 2, 3, 4]}
+    return pd.DataFrame(rows)
+
+
+def test_a_fit_keeps_what_comes_after_the_burn_in() -> None:
+    """Guards the burn-in among the kept sweeps, and chains in the wrong order."""
+    found = of_kind(kinds.FitResult, "fit", {"burn_in": 2, "topics": 2}, {}, trace=trace("log_joint"))
+    assert found.log_joint.tolist() == [[2, 3, 4], [12, 13, 14]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "study", "columns", "step"),
+    [
+        (kinds.TopicPosteriorResult, "topics", ("topics", "log_estimate"), "step"),
+        (kinds.HdpResult, "hdp", ("topics", "log_joint"), "sweep"),
+    ],
+)
+def test_chains_in_arviz_have_no_burn_in(kind: type, study: str, columns: tuple[str, str], step: str) -> None:
+    """Guards the burn-in, and a column under the name of another."""
+    table = trace(columns[0], step).assign(**{columns[1]: lambda t: -t[columns[0]].astype(float)})
+    data = of_kind(kind, study, {"burn_in": 3}, {}, trace=table).to_arviz()
+    assert data.posterior[columns[0]].to_numpy().tolist() == [[3, 4], [13, 14]]
+    assert data.posterior[columns[1]].to_numpy().tolist() == [[-3, -4], [-13, -14]]
+
+
+def test_all_sweeps_of_tempering_go_to_arviz() -> None:
+    """Guards alpha and eta that are swapped; its trace has no burn-in."""
+    table = trace("alpha").assign(eta=lambda t: t["alpha"] + 100)
+    data = of_kind(kinds.HyperResult, "hyper", {"method": "tempering"}, {}, trace=table).to_arviz()
+    assert data.posterior["alpha"].to_numpy().tolist() == [[0, 1, 2, 3, 4], [10, 11, 12, 13, 14]]
+    assert data.posterior["eta"].to_numpy()[0].tolist() == [100, 101, 102, 103, 104]
+
+
+def selected() -> Any:
+    table = pd.DataFrame({"topics": [2, 3], "alpha": [0.5, 0.6], "eta": [0.1, 0.2], "log_evidence": [-9.0, -8.0]})
+    table = table.assign(standard_error=[np.nan, 0.25], log_marginal=[-19.0, -28.0], posterior=[0.9, 0.1])
+    answer = {"topics": 2, "alpha": 0.5, "eta": 0.1, "posterior": {"2": 0.9, "3": 0.1}, "top_words": []}
+    answer |= {"ellipse": None, "region": None, "agreement": None, "chains": []}
+    return of_kind(kinds.SelectResult, "select", {}, answer, evidence=table)
+
+
+def test_select_draws_the_evidence_and_rings_its_choice() -> None:
+    """Guards another column, and the T of the largest evidence in place of the chosen one."""
+    (axis,) = selected().plot().axes
+    assert line(axis.containers[0].lines[0]) == [(2, -9), (3, -8)]
+    assert bars(axis) == [(2, -9.0, -9.0), (3, -8.5, -7.5)]
+    assert marks(axis) == [[(2, -9)]]
+
+
+def test_select_says_none_for_an_unknown_error() -> None:
+    """Guards nan in JSON, and keys of the posterior that are texts."""
+    summary = selected().summary()
+    assert summary["posterior"] == {2: 0.9, 3: 0.1}
+    assert [row["standard_error"] for row in summary["table"]] == [None, 0.25]
+    assert [row["log_marginal"] for row in summary["table"]] == [-19.0, -28.0]
+
+
+def test_evidence_has_the_seconds_of_its_own_t() -> None:
+    """Guards seconds in the order of the table in place of that of the answer."""
+    timing = pd.DataFrame({"topics": [5, 5, 2, 2], "repeat": [0, 1, 0, 1], "seconds": [5.0, 6.0, 2.0, 3.0]})
+    answer = {"topics": [2, 5], "log_evidence": [-2.0, -5.0], "standard_error": [0.1, 0.1]}
+    found = of_kind(kinds.EvidenceResult, "evidence", {}, answer, timing=timing)
+    assert found.summary()["seconds"] == [[2.0, 3.0], [5.0, 6.0]]
+
+
+def test_the_text_names_those_that_errors_do_not_exclude() -> None:
+    """Guards the best among the others, and numbers in each other's line."""
+    summary = {"topics": [2, 5, 7], "log_evidence": [-2.0, -1.0, -9.0], "standard_error": [0.25, None, 0.5]}
+    summary |= {"best": 5, "not_excluded": [2, 5], "warnings": []}
+    _, *rest = kinds.show_evidence(summary).splitlines()
+    assert [row.split()[:2] for row in rest[:3]] == [["2", "-2.00"], ["5", "-1.00"], ["7", "-9.00"]]
+    assert [row.split()[2] == "0.25" for row in rest[:2]] == [True, False]
+    said = " ".join(rest[3:])
+    assert "5" in said
+    assert "2" in said
+    assert "7" not in said
+
+
+# -- fit and hdp -------------------------------------------------------------------------------------------
+
+
+def test_the_error_of_the_mean_over_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards a mean of the errors, and a root in the wrong place: sqrt(3^2 + 4^2) / 2."""
+    monkeypatch.setattr(fit, "mcse", lambda draws: np.array([3.0, 4.0]))
+    assert fit._error_of_mean(np.zeros((2, 100))) == 2.5
+
+
+@pytest.mark.parametrize(("rhat", "said"), [(1.01, False), (1.0101, True), (None, False)])
+def test_chains_disagree_above_the_largest_r_hat(rhat: float | None, said: bool) -> None:
+    """Guards the threshold of a warning."""
+    from oracle import random_corpus
+
+    corpus = random_corpus(np.random.default_rng(1), tokens=20, documents=3, terms=4)
+    assert bool(fit._doubts(corpus, rhat)) == said
+
+
+@pytest.mark.parametrize(("apart", "drifts"), [(15.1, True), (14.9, False), (-15.1, True)])
+def test_drift_is_three_errors_between_the_halves(apart: float, drifts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards the threshold of three, the direction, and errors that are not added in squares: 3 and 4 are 5."""
+    monkeypatch.setattr(hdp, "mcse", lambda half: 3.0 if half[0] == 0 else 4.0)
+    assert bool(hdp.drift(np.repeat([0.0, apart], 20))) == drifts
+
+
+def test_shares_of_topics() -> None:
+    """Guards counts for shares."""
+    assert hdp.shares_of(np.array([[2, 2, 3, 2], [3, 3, 3, 5]])) == {2: 0.375, 3: 0.5, 5: 0.125}
+
+
+def test_r_hat_of_a_constant_number_of_topics() -> None:
+    """Guards nan where all is the same, and a good R-hat where chains are stuck apart."""
+    assert hdp.rhat_of_topics(np.full((2, 10), 4)) == 1.0
+    assert hdp.rhat_of_topics(np.array([[3] * 10, [4] * 10])) == np.inf
+    assert hdp.rhat_of_topics(np.full((2, 3), 4)) is None
+
+
+def test_metrics_of_the_hdp_have_the_mean_number_of_topics() -> None:
+    """Guards the mode, or a mean without weights, for the mean."""
+    names = ("mode", "acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word", "heldout_standard_error")
+    answer = dict.fromkeys(names) | {"topics": {2: 0.75, 6: 0.25}, "concentrations": {"gamma": {"mean": 7.0}}}
+    assert hdp._metrics(answer) == {"topics_mean": 3.0, "gamma_mean": 7.0}
+
+
+# -- words -------------------------------------------------------------------------------------------------
+
+COUNTS = np.array([[3, 0], [1, 4], [0, 6]])  # terms x topics
+
+
+def test_words_of_the_largest_topic_come_first() -> None:
+    """Guards a transposed count, words that do not occur, and shares of another topic."""
+    from oracle import random_corpus
+
+    corpus = dataclasses.replace(random_corpus(np.random.default_rng(1), 20, 3, 3), vocabulary=("ant", "bee", "cow"))
+    first, second = words.top_words(corpus, COUNTS)
+    assert first == {"topic": 1, "share": 10 / 14, "words": ["cow", "bee"]}
+    assert second == {"topic": 0, "share": 4 / 14, "words": ["ant", "bee"]}
+    table = words.topics_table(corpus, COUNTS, 0.5)
+    assert table["term"].tolist() == ["ant", "bee", "cow", "bee"]
+    assert table["probability"].tolist() == pytest.approx([3.5 / 5.5, 1.5 / 5.5, 6.5 / 11.5, 4.5 / 11.5])
+    assert words.topic_shares(COUNTS)["share"].tolist() == pytest.approx([4 / 14, 10 / 14])
+
+
+# -- the environment ---------------------------------------------------------------------------------------
+
+
+def test_seconds_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards a variable that is not read, and an empty one."""
+    monkeypatch.setenv("SOME_SECONDS", "2.5")
+    assert seconds_in("SOME_SECONDS", 30.0) == 2.5
+    monkeypatch.setenv("SOME_SECONDS", "")
+    assert seconds_in("SOME_SECONDS", 30.0) == 30.0
+
+
+def test_a_result_of_a_study_is_no_command() -> None:
+    """Guards a class that is chosen by the name alone."""
+    from bayestopics.runs.result import class_of
+
+    task = Task("fit", "smoke", "fit", {}, 1, "x", "f", "c")
+    assert class_of(task) is Result
+    assert class_of(dataclasses.replace(task, scale=OWN)) is kinds.FitResult
