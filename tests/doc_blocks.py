@@ -373,7 +373,7 @@ def write(path: Path, differences: list[tuple[Block, Command, list[str]]]) -> No
     lines = path.read_text(encoding="utf-8").splitlines()
     for block, command, printed in reversed(differences):
         begin = block.line - 1 + command.line
-        masks = [row for row in command.output if "..." in row]
+        masks = [row for row in command.output if "..." in row and row.strip() != "..."]  # alone it fits every line
         kept = [
             next((m for m in masks if _same_line(*(" ".join(x.split()) for x in (m, row)))), row) for row in printed
         ]

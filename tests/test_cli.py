@@ -343,7 +343,9 @@ def test_a_bad_environment_is_one_line(tiny: Path) -> None:
     words = [*COMMAND, "fit", str(tiny), "--sweeps", "1"]
     found = subprocess.run(words, text=True, capture_output=True, env=environment)
     assert (found.returncode, found.stdout) == (2, "")
-    assert found.stderr == "bayestopics: BAYESTOPICS_CHECKPOINT_SECONDS=often: is not a number of seconds\n"
+    assert found.stderr == (
+        "bayestopics: the environment variable BAYESTOPICS_CHECKPOINT_SECONDS=often is not a number of seconds\n"
+    )
 
 
 def test_reader_that_leaves(tiny: Path) -> None:

@@ -64,7 +64,7 @@ def test_empty_documents_and_single_words_lose_nothing() -> None:
 def test_impossible_splits_are_refused(documents: int) -> None:
     with pytest.raises(InputError, match="cannot hold out"):
         split(oracle.tiny_corpus([[0, 1], [1], [], [0]], 2), documents, np.random.default_rng(5))
-    with pytest.raises(InputError, match="no words to hold out"):
+    with pytest.raises(InputError, match="none has a word to hold out"):
         split(oracle.tiny_corpus([[0, 1], [1], [], [0]], 2), 3, np.random.default_rng(5))
 
 
