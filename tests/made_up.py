@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,8 @@ from matplotlib.container import ErrorbarContainer
 
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
+from bayestopics.studies.errors import found
+from bayestopics.studies.kept import errors_again, watched
 
 Points = list[tuple[float, float]]
 
@@ -39,13 +42,32 @@ def record(
     return Result(task, dict(metrics or {}), list(warnings or []), frames, **more)
 
 
+# -- errors --------------------------------------------------------------------------------------------
+
+
+def errors_from(study: str, *records: Result) -> pd.DataFrame:
+    """The study's table of errors. A record without the table that its errors are made from has no rows."""
+    return errors_again(study, map(watched, records))
+
+
+def time_of(run: Result, quantity: str, time: float) -> dict[str, Any]:
+    """The row of a table of errors for a chain with this autocorrelation time."""
+    return found(run.task.name, quantity, "batch means", 9, 0.0, None) | {"autocorrelation_time": time}
+
+
 # -- verdicts ------------------------------------------------------------------------------------------
 
 
-def parts(claims: ModuleType, claim: str, *records: Result, entries: Any = None) -> list[bool] | str:
-    """The parts that a verdict is made of, in their order; the verdict itself where it is not made of parts."""
+def parts(
+    claims: ModuleType, claim: str, *records: Result, entries: Any = None, errors: pd.DataFrame | None = None
+) -> list[bool] | str:
+    """The parts that a verdict is made of, in their order; the verdict itself where it is not made of parts. A claim
+    that asks for errors gets the given ones, or those that the study makes from the records."""
     given: list[list[bool]] = []
-    verdict = claims.verdict
+    verdict, asked = claims.verdict, claims.CLAIMS[claim]
+    if errors is None:
+        asks = "errors" in signature(asked.function).parameters
+        errors = errors_from(asked.study, *(records if asks else ()))
 
     def spy(*found: bool) -> str:
         given.append([bool(one) for one in found])
@@ -53,7 +75,7 @@ def parts(claims: ModuleType, claim: str, *records: Result, entries: Any = None)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(claims, "verdict", spy)
-        answer = claims.CLAIMS[claim].answer({one.task.name: one for one in records}, entries or {})
+        answer = asked.answer({one.task.name: one for one in records}, errors, entries or {})
     if not given:
         return str(answer.verdict)
     assert answer.verdict == verdict(*given[-1])

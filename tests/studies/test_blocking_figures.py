@@ -7,7 +7,8 @@ from test_blocking_verdicts import times
 
 from bayestopics.studies.blocking import figures
 from bayestopics.studies.blocking.compute_chain import STATISTICS
-from made_up import curves, line, lines, record
+from bayestopics.studies.errors import table_of
+from made_up import curves, line, lines, record, time_of
 
 
 @pytest.fixture(autouse=True)
@@ -16,17 +17,26 @@ def _closed():
     pyplot.close("all")
 
 
-def chain(sampler, number, *, level, seconds, joint=0.0, autocorrelation=(2.0, 3.0, 4.0)):
+def chain(sampler, number, *, level, seconds, joint=0.0):
     """40 sweeps; the perplexity has a value in each tenth sweep."""
     sweep = np.arange(40)
     perplexity = np.where(sweep % 10 == 9, level + sweep, np.nan)
     trace = {"sweep": sweep, "log_joint": -100.0 * level + sweep, "perplexity": perplexity}
     metrics = {"log_joint": joint, "log_joint_spread": 1.0, "perplexity": 1.0}
-    metrics |= {f"autocorrelation_{name}": t for name, t in zip(STATISTICS, autocorrelation, strict=True)}
     params = {"sampler": sampler, "topics": 3, "sweeps": 40}
     volatile = {"seconds_a_sweep": seconds}
     timing = {"sweep": sweep, "seconds": np.full(40, seconds)}
     return record("chain", f"{sampler}-{number}", params, metrics, volatile=volatile, trace=trace, timing=timing)
+
+
+def known(*made):
+    """(chain, its autocorrelation times) -> errors."""
+    rows = [
+        time_of(one, name.replace("_", " "), time)
+        for one, times_of in made
+        for name, time in zip(STATISTICS, times_of, strict=True)
+    ]
+    return table_of(rows)
 
 
 def test_mixing_draws_every_run_and_their_median_over_sweeps_and_seconds():
@@ -47,8 +57,9 @@ def test_mixing_draws_every_run_and_their_median_over_sweeps_and_seconds():
 def test_autocorrelation_in_sweeps_left_and_in_seconds_right_without_trapped_runs():
     """Guards statistics in each other's row, seconds of another run, and dots of trapped runs."""
     made = [chain("grouped", n, level=1, seconds=s) for n, s in enumerate((1.0, 2.0, 30.0))]
-    made.append(chain("grouped", 3, level=1, seconds=1.0, joint=-100.0, autocorrelation=(900.0, 900.0, 900.0)))
-    left, right = figures.draw_autocorrelation(made, "smoke").axes
+    trapped = chain("grouped", 3, level=1, seconds=1.0, joint=-100.0)
+    errors = known(*((one, (2.0, 3.0, 4.0)) for one in made), (trapped, (900.0, 900.0, 900.0)))
+    left, right = figures.draw_autocorrelation([*made, trapped], "smoke", errors).axes
     for row, time in enumerate((2.0, 3.0, 4.0)):
         dots, middle = left.get_lines()[2 * row : 2 * row + 2]
         assert line(dots) == [(time, row)] * 3
@@ -62,10 +73,9 @@ def test_autocorrelation_in_sweeps_left_and_in_seconds_right_without_trapped_run
 
 def test_samplers_of_a_corpus_stand_beside_each_other():
     """Guards colours and offsets that are mixed up."""
-    made = [
-        chain(name, 0, level=1, seconds=1.0, autocorrelation=(t, t, t)) for name, t in (("grouped", 5), ("sparse", 7))
-    ]
-    axis = figures.draw_autocorrelation(made, "smoke").axes[0]
+    made = [chain(name, 0, level=1, seconds=1.0) for name in ("grouped", "sparse")]
+    errors = known((made[0], (5.0, 5.0, 5.0)), (made[1], (7.0, 7.0, 7.0)))
+    axis = figures.draw_autocorrelation(made, "smoke", errors).axes[0]
     first, second = axis.get_lines()[0], axis.get_lines()[6]
     assert (first.get_xdata()[0], second.get_xdata()[0]) == (5, 7)
     assert first.get_ydata()[0] == -second.get_ydata()[0] < 0

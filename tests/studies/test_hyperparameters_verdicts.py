@@ -218,6 +218,7 @@ def test_h8_every_choice_loses_more_on_wikipedia(choice):
         ((1.0, 1 / 1.09), 0.05, [True, True]),
         ((1.11, 1.0), 0.05, [True, False]),
         ((1.0, 1.11), 0.05, [True, False]),
+        ((1.05, 1.0), 0.099, [True, True]),
         ((1.05, 1.0), 0.101, "not comparable"),
     ],
 )

@@ -7,13 +7,17 @@ from matplotlib import pyplot
 from test_number_of_topics import evidences, walk
 
 from bayestopics.studies.number_of_topics import figures, tables
-from made_up import bars, curves, legend_of, line, lines, record
+from made_up import bars, curves, errors_from, legend_of, line, lines, record
 
 
 @pytest.fixture(autouse=True)
 def _closed():
     yield
     pyplot.close("all")
+
+
+def evidence_axes(*made):
+    return figures.draw_evidence(made, "smoke", errors_from("number_of_topics", *made)).axes
 
 
 def across(axis):
@@ -68,7 +72,7 @@ def test_evidence_has_its_bars_and_stands_beside_the_yardstick():
     other.tables["evidence"]["standard_error"] = [3.0, 0.25]
     for one in (yardstick, other):
         one.task.params["expected_topics"] = 3
-    left, middle, right = figures.draw_evidence([yardstick, other], "smoke").axes
+    left, middle, right = evidence_axes(yardstick, other)
     assert list(curves(left).values())[-2:] == [[(2, -10), (3, -4)], [(2, -20), (3, -30)]]
     assert bars(left, 0) == [(2, -10.5, -9.5), (3, -6.0, -2.0)]
     assert bars(left, 1) == [(2, -23.0, -17.0), (3, -30.25, -29.75)]
@@ -85,8 +89,8 @@ def test_every_method_has_its_own_name_in_the_legend():
     """Guards a label that belongs to another curve."""
     made = [evidences("x", name, {2: float(n), 3: float(-n)}) for n, name in enumerate(("reference", "chib", "smc"))]
     made[2].task.params.update(method="annealing", path="smc")
-    (axis, *_), figure = (drawn := figures.draw_evidence(made, "smoke")).axes, drawn
-    found = curves(axis)
+    figure = figures.draw_evidence(made, "smoke", errors_from("number_of_topics", *made))
+    found = curves(figure.axes[0])
     for number, name in enumerate(("reference", "chib", "smc")):
         assert found[figures.NAMES[name]] == [(2, number), (3, -number)]
     assert set(legend_of(figure)) >= {figures.NAMES[name] for name in ("reference", "chib", "smc")}
@@ -120,9 +124,9 @@ def test_scores_have_their_errors_and_each_corpus_its_panel():
     made = []
     for number, corpus in enumerate(("whales", "birds-of-prey")):
         table = pd.DataFrame({"topics": [2, 5], "log_score": [-9.0 - number, -7.0], "standard_error": [0.5, 1.5]})
-        params = {"expected_topics": 5 + 2 * number}
+        params = {"expected_topics": 5 + 2 * number, "sweeps": 9}
         made.append(record("score", corpus, params, corpus=corpus, scores=table, documents={"document": [0, 1, 1]}))
-    axes = figures.draw_scores(made, "smoke").axes
+    axes = figures.draw_scores(made, "smoke", errors_from("number_of_topics", *made)).axes
     for number, axis in enumerate(axes):
         assert line(axis.containers[0].lines[0]) == [(2, -9.0 - number), (5, -7.0)]
         assert bars(axis) == [(2, -9.5 - number, -8.5 - number), (5, -8.5, -5.5)]
@@ -133,4 +137,4 @@ def test_evidence_is_drawn_in_the_order_of_t():
     """Guards lines that go back and forth."""
     one = evidences("x", "reference", {4: 4.0, 2: 2.0, 3: 3.0})
     assert tables.evidence_of(one).index.tolist() == [2, 3, 4]
-    assert next(iter(curves(figures.draw_evidence([one], "smoke").axes[0]).values())) == [(2, 2), (3, 3), (4, 4)]
+    assert next(iter(curves(evidence_axes(one)[0]).values())) == [(2, 2), (3, 3), (4, 4)]

@@ -7,6 +7,7 @@ from scipy.stats import kendalltau
 from test_number_of_topics import evidences, named, scores, walk
 
 from bayestopics.corpus.registry import Entry
+from bayestopics.studies.errors import found, table_of
 from bayestopics.studies.number_of_topics import claims, constants, ladders, tables
 from made_up import parts, record
 
@@ -225,11 +226,22 @@ def test_t15_within_one_and_within_three(changes, expected):
     assert t15(**changes) == expected
 
 
-@pytest.mark.parametrize(("score", "verdict"), [(4.5, "not reproduced"), (4.51, "reproduced")])
-def test_t13_more_than_four_and_a_half_errors(score, verdict):
-    """Guards the number of errors."""
-    law = {"inner": [1, 1], "topics": [1, 2], "exact": [0.5, 0.5], "share": [0.4, 0.6]}
-    assert parts(claims, "T13", record("exact", "enumerable-exact", {}, {"largest_score": score}, law=law)) == verdict
+@pytest.mark.parametrize(
+    ("score", "verdict"),
+    [(4.5, "not reproduced"), (4.51, "reproduced"), (-4.5, "not reproduced"), (-4.51, "reproduced")],
+)
+@pytest.mark.parametrize("place", range(4))
+def test_t13_more_than_four_and_a_half_errors(score, verdict, place):
+    """Guards the number of errors, of either sign, at any T and m, and errors of another T or m."""
+    errors = np.where(np.arange(4) == place, 1 / 16, 1.0)  # a sixteenth, so that the score is exact
+    share = 0.5 + np.where(np.arange(4) == place, score / 16, 0.4)
+    law = pd.DataFrame({"inner": [1, 1, 5, 5], "topics": [1, 2, 1, 2], "exact": 0.5, "share": share})
+    rows = [
+        found("enumerable-exact", f"share of T = {row.topics}, m = {row.inner}", "batch means", 9, row.share, error)
+        for row, error in zip(law.itertuples(), errors, strict=True)
+    ]
+    known = table_of(reversed(rows))
+    assert parts(claims, "T13", record("exact", "enumerable-exact", law=law), errors=known) == verdict
 
 
 def test_t9_best_among_all_and_within_two_errors_of_a_difference():

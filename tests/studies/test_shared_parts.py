@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from matplotlib.image import imread
 
 from bayestopics.studies import claims, kept
-from bayestopics.studies.errors import second_half
+from bayestopics.studies.errors import errors_of, found, second_half, table_of
 from bayestopics.studies.plan import Figure, Plan, Run, Table
 from bayestopics.studies.records import MissingRecords, by, of_kind, require
 from made_up import record
@@ -47,13 +47,13 @@ def made_claims(monkeypatch):
     }
     made = [claims.Claim(name, "s", "paper", "where", f"says {name}", "rule", one) for name, one in functions.items()]
     monkeypatch.setattr(claims, "all_claims", lambda: made)
-    return {"s": {}}
+    return {"s": {}}, {"s": table_of([])}
 
 
 def test_the_table_has_each_answer_in_its_own_column(monkeypatch):
     """Guards ours and error that are swapped, and details that are not there."""
-    records = made_claims(monkeypatch)
-    rows = claims.table(records, {}, "smoke", ()).set_index("id")
+    answers = claims.answers(*made_claims(monkeypatch), {}, ())
+    rows = claims.table_of(answers, "smoke").set_index("id")
     assert rows.loc["A1", ["claim", "ours", "error", "verdict"]].tolist() == [
         "says A1",
         "ours | 1",
@@ -68,18 +68,18 @@ def test_the_table_has_each_answer_in_its_own_column(monkeypatch):
 
 def test_a_claim_without_an_answer_names_what_is_out_of_reach(monkeypatch):
     """Guards a reason that names what was not run for what cannot be had."""
-    records = made_claims(monkeypatch)
-    told = {reach: claims.answers(records, {}, reach)["A3"] for reach in ((), ("nips",))}
+    records, errors = made_claims(monkeypatch)
+    told = {reach: claims.answers(records, errors, {}, reach)["A3"] for reach in ((), ("nips",))}
     assert "nips" in told["nips",]
     assert "kos" not in told["nips",]
     assert "kos" in told[()]
-    assert "kos" not in claims.answers({}, {}, ())["A3"]  # the study was not run
+    assert "kos" not in claims.answers({}, {}, {}, ())["A3"]  # the study was not run
 
 
 def test_verdicts_are_counted_and_those_without_an_answer_come_last(monkeypatch):
     """Guards reasons that are counted one by one, and open claims among the answered."""
-    records = made_claims(monkeypatch)
-    listed = claims.table(records, {}, "smoke", ()).iloc[::-1]
+    answers = claims.answers(*made_claims(monkeypatch), {}, ())
+    listed = claims.table_of(answers, "smoke").iloc[::-1]
     counts = claims.summary(listed)
     assert (counts.pop("partly"), counts.pop("reproduced"), list(counts.values())) == (1, 1, [1])
     page = claims.page(listed, "smoke", ())
@@ -93,7 +93,8 @@ def test_verdicts_are_counted_and_those_without_an_answer_come_last(monkeypatch)
 
 
 def test_old_answers_stand_where_there_is_no_new_one():
-    """Guards an old answer in place of a new one, and an old reason that is taken for an answer."""
+    """Guards an old answer in place of a new one, an old reason that is taken for an answer, and a run of before that
+    is said not to have been made."""
     columns = ["id", "ours", "error", "verdict", "details"]
     new = [
         ["A", "new", "e", "partly", ""],
@@ -102,13 +103,13 @@ def test_old_answers_stand_where_there_is_no_new_one():
         ["D", "", "", "why", ""],
     ]
     old = [["A", "old", "e", "reproduced", ""], ["B", "old", "oe", "partly", "d"], ["C", "", "", "older why", ""]]
-    found = kept.with_old_answers(pd.DataFrame(new, columns=columns), pd.DataFrame(old, columns=columns)).set_index(
-        "id"
-    )
-    assert found["evidence"].to_dict() == {"A": "kept", "B": "old", "C": "", "D": ""}
-    assert found.loc["A", ["ours", "verdict"]].tolist() == ["new", "partly"]
-    assert found.loc["B", ["ours", "error", "verdict", "details"]].tolist() == ["old", "oe", "partly", "d"]
-    assert found.loc["C", "verdict"] == "why"
+    tables = (pd.DataFrame(rows, columns=columns) for rows in (new, old))
+    both = kept.with_old_answers(*tables, run_before=("A", "B", "D")).set_index("id")
+    assert both["evidence"].to_dict() == {"A": "kept", "B": "old", "C": "", "D": ""}
+    assert both.loc["A", ["ours", "verdict"]].tolist() == ["new", "partly"]
+    assert both.loc["B", ["ours", "error", "verdict", "details"]].tolist() == ["old", "oe", "partly", "d"]
+    assert both.loc["C", "verdict"] == "why"
+    assert both.loc["D", "verdict"] == kept.RUN_BEFORE
 
 
 # -- records -----------------------------------------------------------------------------------------------
@@ -195,30 +196,33 @@ def test_a_figure_is_as_sharp_as_fits(tmp_path, monkeypatch):
 
 
 def test_what_is_not_made_again_is_old_and_what_is_made_again_is_not(tmp_path, monkeypatch):
-    """Guards an old figure that passes for a new one, and a new one that is called old."""
+    """Guards an old figure that passes for a new one, a new one that is called old, and the errors of another run."""
 
     def draw(records, scale, extra):
         assert (scale, extra) == ("paper", 5)
         return pyplot.figure(figsize=(1, 1))
 
-    def make(records):
-        return pd.DataFrame({"run": [one.task.name for one in records], "x": [len(one.tables["t"]) for one in records]})
+    def make(records, errors):
+        columns = {"run": [one.task.name for one in records], "x": [len(one.tables["t"]) for one in records]}
+        return pd.DataFrame(columns | {"e": [errors_of(errors, one)["standard_error"]["x"] for one in records]})
 
     study = SimpleNamespace(draw=draw, make=make)
     monkeypatch.setattr(kept, "import_module", lambda name: study)
-    runs = {name: Run({"kind": "k"}) for name in ("a", "b", "c")}
+    runs = {name: Run({"kind": "k"}) for name in ("a", "b", "c", "d")}  # c has no errors, and d no record
     figures = {"new": Figure("draw", ("a",), "", "", {"extra": 5})}
-    tables = {"some": Table("make", ("a", "b", "c"), "", ""), "none": Table("make", ("c",), "", "")}
+    of = {"some": ("a", "b", "c", "d"), "unknown": ("c",), "none": ("d",)}
+    tables = {name: Table("make", runs_of, "", "") for name, runs_of in of.items()}
     folder, old = tmp_path / "kept", tmp_path / "old"
-    for place, names in ((folder, ("gone.png", "none.csv", "new.png")), (old, ("some.csv",))):
+    for place, names in ((folder, ("gone.png", "none.csv", "unknown.csv", "new.png")), (old, ("some.csv",))):
         place.mkdir()
         for name in names:
             (place / name).write_text("of before")
-    records = {name: kept.watched(record("k", name, t={"x": [1, 2]})) for name in ("a", "b")}
-    kept.make_again(Plan("", runs, figures, tables, "study"), records, folder, old, "paper")
+    records = {name: kept.watched(record("k", name, t={"x": [1, 2]})) for name in ("a", "b", "c")}
+    errors = table_of(found(name, "x", "repeats", 3, 2.0, error) for name, error in (("b", 0.75), ("a", 0.5)))
+    kept.make_again(Plan("", runs, figures, tables, "study"), records, errors, folder, old, "paper")
     assert sorted(path.name for path in folder.iterdir()) == ["new.png", "some.csv"]
-    assert sorted(path.name for path in old.iterdir()) == ["gone.png", "none.csv"]
-    assert pd.read_csv(folder / "some.csv").to_dict("list") == {"run": ["a", "b"], "x": [2, 2]}
+    assert sorted(path.name for path in old.iterdir()) == ["gone.png", "none.csv", "unknown.csv"]
+    assert pd.read_csv(folder / "some.csv").to_dict("list") == {"run": ["a", "b"], "x": [2, 2], "e": [0.5, 0.75]}
 
 
 def test_what_differs_from_machine_to_machine_is_not_kept(tmp_path):

@@ -9,6 +9,7 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.studies.corpora import claims as corpora_claims
 from bayestopics.studies.corpora import figures as corpora_figures
 from bayestopics.studies.corpora import tables as corpora_tables
+from bayestopics.studies.errors import found, table_of
 from bayestopics.studies.first_look import errors as first_errors
 from bayestopics.studies.first_look import figures as first_figures
 from bayestopics.studies.first_look import tables as first_tables
@@ -41,7 +42,7 @@ def test_b2_within_the_rounding_and_two_deviations(away, deviation, verdict):
     """Guards the rounding, the two deviations, and shares for points: .05 + 2 * .1 points."""
     metrics = {"training_words_once_share": (62.9 + away) / 100, "training_words_once_sd": deviation}
     kos = record("sizes", "kos", {}, metrics | {"words_once_share": 0.1})
-    assert corpora_claims.CLAIMS["B2"].answer({"kos": kos}, {}).verdict == verdict
+    assert corpora_claims.CLAIMS["B2"].answer({"kos": kos}, table_of([]), {}).verdict == verdict
 
 
 ENTRIES = {
@@ -124,15 +125,19 @@ def test_topics_are_bars_of_their_shares_with_their_own_words():
 
 
 def test_summary_has_the_r_hat_of_the_second_halves(monkeypatch):
-    """Guards burn-in in R-hat, and R-hat over the chains of another corpus."""
+    """Guards burn-in in R-hat, R-hat over the chains of another corpus, and the errors of another chain."""
     given = []
     monkeypatch.setattr(first_tables, "convergence", lambda draws: (given.append(draws.tolist()), (1.5, 9.0))[1])
     made = [chain(0, [9.0, 9, 1, 2], NAN), chain(1, [9.0, 9, 3, 4], NAN), chain(0, [9.0, 9, 5, 6], NAN, "y")]
-    table = first_tables.summary_table(made)
+    rows = [found(one.task.name, "log joint", "batch means", 2, 0.0, 0.1 * n) for n, one in enumerate(made)]
+    known = table_of(row | {"effective_draws": 10.0 + n} for n, row in enumerate(rows))
+    table = first_tables.summary_table(made, known.iloc[::-1])
     assert given == [[[1, 2], [3, 4]], [[5, 6]]]
     assert table["rhat"].tolist() == [1.5] * 3
     assert table["log_joint"].tolist() == [0.0, 1.0, 0.0]
     assert table["tokens_per_second"].tolist() == [5.0, 6.0, 5.0]
+    assert table["log_joint_error"].tolist() == [0.0, 0.1, 0.2]
+    assert table["log_joint_effective_draws"].tolist() == [10.0, 11.0, 12.0]
 
 
 def test_errors_of_the_first_look_leave_the_burn_in_out():

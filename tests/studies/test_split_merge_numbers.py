@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot
 
+from bayestopics.studies.errors import table_of
 from bayestopics.studies.split_merge import claims, errors, figures, tables
-from made_up import bars, curves, lines, parts, record
+from made_up import bars, curves, errors_from, lines, parts, record, time_of
 
 SETTING = {"gamma": 1.0, "concentration": 2.0, "eta": 0.2, "start": 1}
 SAMPLERS = tuple(tables.LABELS)
@@ -164,7 +165,7 @@ def test_mean_and_error():
 def test_samplers_table():
     """Guards means over the first half, medians, shares of all moves, and seconds."""
     made = synthetic({**SOON, "exact": [10, 30, np.inf]}, accepted={"exact": [(0.5, 0.1)] * 3}, sweeps=100)
-    table = tables.samplers_table([made]).set_index("sampler")
+    table = tables.samplers_table([made], errors_from("split_merge", made)).set_index("sampler")
     row = table.loc[tables.LABELS["exact"]]
     assert row["topics"] == pytest.approx((10 + 10 + 5) / 3)
     assert row["topics_error"] == pytest.approx(tables.mean_and_error([10, 10, 5])[1])
@@ -190,24 +191,33 @@ def test_perplexity_table_is_at_equal_seconds():
     assert table.loc[tables.LABELS["exact"], "seconds"] == 8.0
 
 
+CHAINS = [("plain", 0), ("plain", 1), ("blocked", 0), ("blocked", 1)]
+
+
 def blocks():
-    times = pd.DataFrame(
-        {"sampler": ["plain", "plain", "blocked", "blocked"], "seed": [0, 1, 0, 1]}
-        | {"autocorrelation_topics": [8.0, 4.0, 2.0, 2.0], "autocorrelation_log_joint": [10.0, 20.0, 5.0, 4.0]}
-    )
-    timing = times[["sampler", "seed"]].assign(seconds=[1.0, 2.0, 4.0, 5.0])
+    timing = pd.DataFrame(CHAINS, columns=["sampler", "seed"]).assign(seconds=[1.0, 2.0, 4.0, 5.0])
     sweep = np.arange(1, 11)
     chains = [
         pd.DataFrame({"sweep": sweep, "log_joint": -1000.0 * (n + sweep), "topics": sweep}).assign(sampler=s, seed=d)
-        for n, (s, d) in enumerate([("plain", 0), ("plain", 1), ("blocked", 0), ("blocked", 1)])
+        for n, (s, d) in enumerate(CHAINS)
     ]
-    made = {"times": times, "timing": timing, "chains": pd.concat(chains, ignore_index=True)}
+    made = {"timing": timing, "chains": pd.concat(chains, ignore_index=True)}
     return record("blocks", "one", {**SETTING, "sweeps": 10}, {"tokens_in_blocks": 0.25}, **made)
+
+
+def times_of(made):
+    """Errors with the autocorrelation times of K and of the log joint of every chain."""
+    times = {"K": (8.0, 4.0, 2.0, 2.0), "log joint": (10.0, 20.0, 5.0, 4.0)}
+    return table_of(
+        time_of(made, f"{quantity}, {sampler} {seed}", time)
+        for quantity, all_times in times.items()
+        for (sampler, seed), time in reversed(list(zip(CHAINS, all_times, strict=True)))
+    )
 
 
 def test_blocks_table():
     """Guards draws a second upside down, seconds for milliseconds, and the time of the other quantity."""
-    plain, blocked = tables.blocks_table([blocks()]).to_dict("records")
+    plain, blocked = tables.blocks_table([blocks()], times_of(blocks())).to_dict("records")
     assert (plain["autocorrelation_topics"], plain["autocorrelation_log_joint"]) == (6.0, 15.0)
     assert plain["milliseconds_a_sweep"] == pytest.approx(150.0)
     assert plain["draws_a_second"] == pytest.approx((1 / (10 * 0.1) + 1 / (20 * 0.2)) / 2)
@@ -216,7 +226,7 @@ def test_blocks_table():
 
 def test_errors_are_of_the_second_half_of_each_chain():
     """Guards the burn-in, chains that are put together, and one quantity under the name of the other."""
-    table = errors.errors([blocks(), record("law", "other")])
+    table = errors.errors([blocks(), record("perplexity", "other")])
     assert len(table) == 2 * 4
     assert table["estimate"].tolist()[:4] == [8.0, -8000.0, 8.0, -9000.0]
     assert table["draws"].tolist() == [5] * 8
@@ -287,7 +297,7 @@ def test_confusion_is_a_share_of_the_true_topics_tokens():
 
 def test_blocks_are_drawn_over_sweeps_and_seconds():
     """Guards seconds of a sweep of the other chain, and the times of K and of the log joint in each other's place."""
-    first, second, in_sweeps, in_seconds = figures.draw_blocks([blocks()], "smoke").axes[:4]
+    first, second, in_sweeps, in_seconds = figures.draw_blocks([blocks()], "smoke", times_of(blocks())).axes[:4]
     assert lines(first)[2][:2] == [(1, -3.0), (2, -4.0)]
     assert np.allclose(lines(second)[2][:2], [(0.4, -3.0), (0.8, -4.0)])
     dots = [one for one in in_sweeps.get_lines() if one.get_marker() == "o"]
