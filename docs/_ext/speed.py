@@ -47,7 +47,7 @@ def of_machine(machine: dict) -> str:
 
 
 def of_lda(kept: Path, machine: dict) -> str:
-    """For each corpus, the ratios and the costs in both phases; a column a number of topics."""
+    """For each corpus, the ratios and the costs in both phases; one column per number of topics."""
     measured = pd.read_csv(kept / "bench.csv")
     lines = []
     for corpus, rows in measured.groupby("corpus", sort=False):

@@ -133,7 +133,7 @@ def test_steps_without_error_climb_and_end_at_a_stationary_point():
 
 
 def one_step(sampler: str, update: str = "exact") -> np.ndarray:
-    """log h after a step, a row a chain."""
+    """log h after a step, one row per chain."""
     options = {"sweeps": 1000, "burn_in": 20, "steps": 1, "start": Prior(1.0, 0.5)}
     rngs = [np.random.default_rng([4, number]) for number in range(CHAINS)]
     runs = [gibbs_em(CORPUS, TOPICS, rng=rng, sampler=sampler, update=update, **options) for rng in rngs]
