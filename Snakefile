@@ -36,7 +36,8 @@ onstart:
 
 onsuccess:
     say_what_is_left_out()
-    print(f"The results are in {RESULTS}; the claims are in {RESULTS}/claims.md.", file=sys.stderr)
+    claims = f"; the claims are in {RESULTS}/claims.md" if Path(f"{RESULTS}/claims.md").is_file() else ""
+    print(f"The results are in {RESULTS}{claims}.", file=sys.stderr)
 
 
 onerror:
