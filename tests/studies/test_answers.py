@@ -89,3 +89,11 @@ def test_the_figure_shows_the_table():
     other = draw_answers([rising], "smoke", {"mine": "My corpus"}, [], errors_of([rising]))
     assert "the paper: 5" in [text.get_text() for text in other.axes[0].texts]
     plt.close(other)
+
+
+def test_corpora_without_records_and_without_a_known_number_are_no_fault():
+    walk = record("pmmh", {"trace": {"topics": [9] * 4}}, start=3, expected_topics=None)
+    figure = draw_answers([walk], "smoke", {"mine": "My corpus", "other": "Not run"}, [], errors_of([]))
+    (axis,) = figure.axes
+    assert [text.get_text() for text in axis.texts if ":" in text.get_text()] == []
+    plt.close(figure)

@@ -130,7 +130,7 @@ def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(cop
 
 
 FIRST_LOOK, CORPORA = "Running runs-1 of first_look", "Running runs-1 of corpora"
-PUBLISH = "Publishing the claims to MLflow, and all studies"
+PUBLISH = "Publishing the claims and all studies to MLflow"
 FIGURES, TIMES = "Drawing the figures of first_look", "Running tiny-bars-times of blocking"
 
 

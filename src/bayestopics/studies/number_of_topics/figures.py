@@ -174,14 +174,16 @@ def draw_answers(
 ) -> Figure:
     """The number of topics of every corpus by every method; `simulated` are the corpora whose true T is known."""
     table = answers_table(records, errors)
-    expected = {record.task.corpus: record.task.params["expected_topics"] for record in records}
-    figure, axes = plt.subplots(1, len(titles), figsize=(2.9 + 2.8 * len(titles), 5.2), sharey=True, squeeze=False)
-    for axis, (corpus, title) in zip(axes[0], titles.items(), strict=True):
+    expected = {record.task.corpus: record.task.params.get("expected_topics") for record in records}
+    shown = {corpus: title for corpus, title in titles.items() if corpus in expected}
+    figure, axes = plt.subplots(1, len(shown), figsize=(2.9 + 2.8 * len(shown), 5.2), sharey=True, squeeze=False)
+    for axis, (corpus, title) in zip(axes[0], shown.items(), strict=True):
         _draw_answers(axis, table[table["corpus"] == corpus])
-        known, number = corpus in simulated, expected[corpus]
-        axis.axvline(number, color="#444444", linestyle="-" if known else ":", linewidth=1.2, zorder=0)
-        told = f"truth: {number}" if known else f"the paper: {number}"
-        axis.annotate(told, (number, len(ANSWERS) - 0.45), (3, 0), textcoords="offset points", fontsize=8.5)
+        if (number := expected[corpus]) is not None:
+            known = corpus in simulated
+            axis.axvline(number, color="#444444", linestyle="-" if known else ":", linewidth=1.2, zorder=0)
+            told = f"truth: {number}" if known else f"the paper: {number}"
+            axis.annotate(told, (number, len(ANSWERS) - 0.45), (3, 0), textcoords="offset points", fontsize=8.5)
         axis.set(xlabel="number of topics", xscale="log", xlim=(1.7, 190), ylim=(-0.6, len(ANSWERS)))
         axis.set_title(fill(title, 26), fontsize=10)
         axis.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
