@@ -37,10 +37,11 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
         | {"sweeps": 11, "passes": 12, "repeats": 13, "workers": 14},
     ),
     "topics": (
-        "--min 2 --max 77 --start 4,6 --prior poisson:3 --inner 11 --iterations 12 --burn-in 13 --sampler sparse "
-        "--z-start pilot --alpha 0.4 --eta 0.7 --workers 14",
+        "--min 2 --max 77 --start 4,6 --prior poisson:3 --estimate annealed --inner 11 --iterations 12 "
+        "--burn-in 13 --sampler sparse --z-start pilot --alpha 0.4 --eta 0.7 --workers 14",
         {"prior": Prior(0.4, 0.7), "topic_prior": TopicPrior(2, 77, "poisson", 3.0), "starts": [4, 6], "inner": 11}
-        | {"iterations": 12, "burn_in": 13, "sampler": "sparse", "z_start": "pilot", "workers": 14},
+        | {"estimate": "annealed", "iterations": 12, "burn_in": 13, "sampler": "sparse", "z_start": "pilot"}
+        | {"workers": 14},
     ),
     "hyper": (
         "--topics 3 --method tempering --alpha-range 0.1,0.2 --eta-range 0.3,0.4 --grid 5x6 --search iterative-grid "
@@ -146,7 +147,7 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"prior": Prior(0.4, 0.7), "topic_prior": TopicPrior(2, 77), "starts": [4, 6], "inner": 11}
         | {"iterations": 12, "burn_in": 13, "sampler": "sparse", "z_start": "pilot"},
         {"alpha": 0.4, "eta": 0.7, "starts": [4, 6], "inner": 11, "iterations": 12, "burn_in": 13}
-        | {"sampler": "sparse", "z_start": "pilot"},
+        | {"estimate": "gibbs", "sampler": "sparse", "z_start": "pilot"},
     ),
     "hyper": (
         {"topics": 3, "alpha_range": (0.1, 0.2), "eta_range": (0.3, 0.4), "grid": (5, 6), "sweeps": 1100}
@@ -196,8 +197,16 @@ def test_arguments_reach_the_task(function: str, tmp_path: Path, monkeypatch: py
 
 def test_work_that_a_method_does_not_know_is_no_part_of_its_task() -> None:
     """Guards two records of the same computation that are taken for different ones."""
-    from bayestopics.runs import hyper, score
+    from bayestopics.evidence.pmmh import Walk
+    from bayestopics.runs import hyper, score, topic_posterior
 
+    recipe = topic_posterior.recipe("annealed", None, "sparse", "pilot")
+    walk = topic_posterior.task_of(CORPUS, Prior(), Walk(TopicPrior(1, 9), (2,)), recipe, seed=1)
+    assert not {"sampler", "z_start"} & walk.params.keys()
+    assert (walk.params["estimate"], walk.params["inner"]) == ("annealed", 1000)
+    assert topic_posterior.recipe("gibbs", None, "sparse", "pilot").settings()["inner"] == 50
+    with pytest.raises(InputError, match="choose from gibbs, annealed"):
+        topic_posterior.recipe("exact", None, "sparse", "pilot")
     how = {"alphas": None, "etas": None, "shape": None, "sampler": "sparse", "search": "pilot", "chains": 4}
     em = hyper.task_of(CORPUS, 3, method="gibbs-em", sweeps=None, seed=1, **how)
     assert not {"search", "chains"} & em.params.keys()

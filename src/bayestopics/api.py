@@ -167,7 +167,8 @@ def topic_posterior(
     *,
     topic_prior: TopicPrior | None = None,
     starts: Sequence[int] | None = None,
-    inner: int = 50,
+    estimate: str = "gibbs",
+    inner: int | None = None,
     iterations: int = 1000,
     burn_in: int = 200,
     sampler: str = "single-site",
@@ -191,15 +192,18 @@ def topic_posterior(
     starts : sequence of int, optional
         The numbers of topics at which chains start, one chain for each. By default 5 and 30, or the nearest values in
         the range.
-    inner : int
-        The number of sweeps for each estimate of the evidence m(T). More sweeps give less noise.
+    estimate : str
+        How the evidence m(T) is estimated: ``"gibbs"``, by the sweeps of a sampler as in the paper, or ``"annealed"``,
+        by annealing from a fitted reference, which takes longer but scatters by a few nats only.
+    inner : int, optional
+        The number of sweeps or annealing steps for each estimate, by default 50 or 1000. More give less noise.
     iterations, burn_in : int
         The number of iterations to keep from each chain, and the number to drop before them.
     sampler : str
-        The sampler that makes the estimates, or ``"prior"`` for draws from the prior instead.
+        The sampler that makes the estimates ``"gibbs"``, or ``"prior"`` for draws from the prior instead.
     z_start : str
-        Where an estimate starts: ``"uniform"``, with random topics, or ``"pilot"``, at the end of one pilot run for
-        each T.
+        Where such an estimate starts: ``"uniform"``, with random topics, or ``"pilot"``, at the end of one pilot run
+        for each T.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -216,14 +220,14 @@ def topic_posterior(
     1.0
     """
     from bayestopics.evidence.pmmh import Walk
-    from bayestopics.evidence.pseudo_marginal import Inner
     from bayestopics.runs import topic_posterior as run
 
     over = topic_prior or TopicPrior(1, 100)
     first = default_starts(over.low, over.high) if starts is None else starts
-    walk, estimate = Walk(over, tuple(first), iterations, burn_in), Inner(inner, sampler, z_start)
-    task = run.task_of(corpus, prior or Prior(), walk, estimate, seed)
-    compute = partial(run.compute, walk=walk, inner=estimate)
+    walk = Walk(over, tuple(first), iterations, burn_in)
+    recipe = run.recipe(estimate, inner, sampler, z_start)
+    task = run.task_of(corpus, prior or Prior(), walk, recipe, seed)
+    compute = partial(run.compute, walk=walk, inner=recipe)
     return _run(TopicPosteriorResult, task, compute, corpus, workers, out, overwrite)
 
 

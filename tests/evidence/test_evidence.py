@@ -33,11 +33,15 @@ CASES = [
 ]
 
 
+def from_prior(topics: int, prior: Prior, ladder: np.ndarray, rng: np.random.Generator) -> float:
+    return annealing.anneal(tempered.Tempered(tempered.draw_prior(CORPUS, topics, prior, rng)), ladder, rng)
+
+
 @pytest.mark.parametrize(("topics", "prior"), CASES)
 def test_annealing_is_unbiased_forward_and_backward(topics, prior):
     exact, rng = oracle.enumerate_all(CORPUS, topics, prior), np.random.default_rng(1)
     ladder = annealing.first_ladder(4)
-    forward = np.array([annealing.anneal(CORPUS, topics, prior, ladder, rng) for _ in range(1000)])
+    forward = np.array([from_prior(topics, prior, ladder, rng) for _ in range(1000)])
     oracle.check_unbiased(forward, exact.log_evidence)
     rows = rng.choice(len(exact.posterior), size=1000, p=exact.posterior)
     backward = np.array([annealing.anneal_backward(exact.state(row), ladder, rng) for row in rows])
@@ -58,7 +62,7 @@ def test_a_wrong_power_is_caught(monkeypatch):
     right = tempered.Tempered.sweep
     monkeypatch.setattr(tempered.Tempered, "sweep", lambda self, b, rng: right(self, 1.0, rng))
     ladder = np.linspace(0, 1, 9)
-    wrong = np.array([annealing.anneal(CORPUS, 2, Prior(0.05, 0.1), ladder, rng) for _ in range(1000)])
+    wrong = np.array([from_prior(2, Prior(0.05, 0.1), ladder, rng) for _ in range(1000)])
     with pytest.raises(AssertionError, match="standard errors off"):
         oracle.check_unbiased(wrong, exact.log_evidence)
 
@@ -238,7 +242,7 @@ def test_without_a_variance_there_is_no_standard_error():
 
 def test_bad_requests_are_refused():
     with pytest.raises(InputError, match="rise"):
-        annealing.anneal(CORPUS, 2, Prior(), np.array([0.0, 0.5]), np.random.default_rng(1))
+        from_prior(2, Prior(), np.array([0.0, 0.5]), np.random.default_rng(1))
     with pytest.raises(InputError, match="methods are"):
         evidence(CORPUS, [2], Prior(), method="magic")
     with pytest.raises(InputError, match=r"at least 1 of each is needed.* 0 repeats"):

@@ -91,7 +91,7 @@ def test_the_truth_takes_the_names_that_the_reference_likes(monkeypatch: pytest.
         return 0.0
 
     monkeypatch.setattr(reference, "find_topics", lambda *_: None)
-    monkeypatch.setattr(reference, "_prepare", lambda *_: (ours, np.array([0.0, 1.0]), 0.0))
+    monkeypatch.setattr(reference, "prepare", lambda *_: (ours, np.array([0.0, 1.0]), 0.0))
     monkeypatch.setattr(reference, "anneal_backward", backward)
     for truth in ([1, 2, 0], [2, 0, 1], [0, 2, 1]):
         estimate_backward(corpus, 3, PRIOR, np.array(truth), 5, np.random.default_rng(1))

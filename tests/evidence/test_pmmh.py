@@ -227,6 +227,19 @@ def test_chains_that_agree_have_no_warnings(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(result.fresh_log_estimates) == 20
 
 
+@pytest.mark.parametrize(("starts", "sd"), [([4, 6], 1.0), ([4], 1.0), ([4, 6], 9.0)])
+def test_chains_may_stay_where_they_meet(starts: list[int], sd: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but T = 5 is out of the question. A single chain cannot know, nor can chains on rough estimates."""
+
+    def make(key: tuple[int, int, int]) -> Made:
+        return Made(noise(key, sd).log_estimate - 1000 * abs(key[1] - 5))
+
+    result = run(make, monkeypatch, topics=TopicPrior(2, 100), starts=starts, burn_in=50, iterations=500)
+    assert result.posterior == {5: 1.0}
+    still = ["hardly moves" in warning or "did not move" in warning for warning in result.warnings]
+    assert sum(still) == (0 if len(starts) == 2 and sd == 1.0 else 2)
+
+
 def test_fresh_estimates_are_no_chains_own() -> None:
     result = in_one_go("uniform")
     assert not set(result.fresh_log_estimates) & set(result.trace["log_estimate_proposed"])

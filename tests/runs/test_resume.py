@@ -41,7 +41,7 @@ TOPICS: dict[str, Any] = {
     "iterations": 60,
     "burn_in": 20,
 }
-TOPICS |= {"sampler": "single-site", "z_start": "uniform", "seed": 4, "prior": Prior(0.4, 0.3)}
+TOPICS |= {"estimate": "gibbs", "sampler": "single-site", "z_start": "uniform", "seed": 4, "prior": Prior(0.4, 0.3)}
 COMMANDS: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
     "evidence": (api.evidence, EVIDENCE),
     "topics": (api.topic_posterior, TOPICS),

@@ -30,15 +30,25 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--start", type=counts, default=argparse.SUPPRESS, metavar="T", help=about)
     about = "prior of the number of topics: uniform, poisson:RATE or geometric:P"
     parser.add_argument("--prior", default="uniform", metavar="P", help=about)
-    about = "number of sweeps for each estimate of the evidence m(T); more sweeps give less noise"
-    parser.add_argument("--inner", type=positive, default=50, metavar="m", help=about)
+    about = (
+        "how the evidence m(T) is estimated: gibbs, by the sweeps of a sampler, as in the paper; annealed, by "
+        "annealing from a fitted reference, which takes longer and scatters much less"
+    )
+    parser.add_argument("--estimate", choices=["gibbs", "annealed"], default="gibbs", help=about)
+    about = (
+        "number of sweeps (gibbs; default: 50) or annealing steps (annealed; default: 1000) for each estimate; more "
+        "give less noise"
+    )
+    parser.add_argument("--inner", type=positive, metavar="m", help=about)
     about = "number of iterations to keep from each chain"
     parser.add_argument("--iterations", type=positive, default=1000, metavar="n", help=about)
     about = "number of iterations to drop before the first one that is kept"
     parser.add_argument("--burn-in", type=count, default=200, metavar="b", help=about)
-    about = f"{SAMPLER}; or prior, which draws from the prior instead and fails on all but tiny corpora"
+    about = f"for gibbs, {SAMPLER}; or prior, which draws from the prior instead and fails on all but tiny corpora"
     parser.add_argument("--sampler", default="single-site", metavar="NAME", help=about)
-    about = "where an estimate starts: uniform, with random topics; pilot, at the end of one pilot run for each T"
+    about = (
+        "for gibbs: the start of an estimate: uniform, with random topics; pilot, the end of one pilot run for each T"
+    )
     parser.add_argument("--z-start", choices=["uniform", "pilot"], default="uniform", help=about)
     parser.add_argument("--alpha", type=number, default=0.1, metavar="A", help=ALPHA)
     parser.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)
@@ -56,5 +66,5 @@ def call(corpus: Corpus, options: argparse.Namespace) -> TopicPosteriorResult:
     from bayestopics.lda.state import Prior
 
     walk: dict[str, Any] = {"topic_prior": check(options), "starts": getattr(options, "start", None)}
-    work = given(options, "inner", "iterations", "burn_in", "sampler", "z_start", "workers")
+    work = given(options, "estimate", "inner", "iterations", "burn_in", "sampler", "z_start", "workers")
     return topic_posterior(corpus, Prior(options.alpha, options.eta), **walk, **work, **options.place)

@@ -49,7 +49,8 @@ def ladder_from(b: np.ndarray, log_likelihood: np.ndarray, steps: int) -> np.nda
 
 def repeat(corpus: Corpus, topics: int, prior: Prior, sweeps: int, rng: np.random.Generator) -> float:
     """One estimate of log m(T), with a ladder of `sweeps` steps."""
-    return anneal(corpus, topics, prior, ladder_of_its_own(corpus, topics, prior, sweeps, rng), rng)
+    ladder = ladder_of_its_own(corpus, topics, prior, sweeps, rng)
+    return anneal(Tempered(draw_prior(corpus, topics, prior, rng)), ladder, rng)
 
 
 def ladder_of_its_own(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> np.ndarray:
@@ -57,12 +58,11 @@ def ladder_of_its_own(corpus: Corpus, topics: int, prior: Prior, steps: int, rng
     return ladder_from(*pilot(corpus, topics, prior, rng, min(PILOT_STEPS, max(20, steps))), steps)
 
 
-def anneal(corpus: Corpus, topics: int, prior: Prior, ladder: np.ndarray, rng: np.random.Generator) -> float:
-    """One estimate of log m(T), by annealing from the prior."""
+def anneal(tempered: Tempered, ladder: np.ndarray, rng: np.random.Generator) -> float:
+    """One estimate of log m(T), by annealing from a draw from the prior, which is changed."""
     check_ladder(ladder)
-    tempered = Tempered(draw_prior(corpus, topics, prior, rng))
     log_weight = 0.0
-    for step in counted(range(len(ladder) - 1), f"annealing, T={topics}", "step"):
+    for step in counted(range(len(ladder) - 1), f"annealing, T={tempered.state.topics}", "step"):
         log_weight += (ladder[step + 1] - ladder[step]) * tempered.log_likelihood
         if ladder[step + 1] < 1.0:
             tempered.sweep(ladder[step + 1], rng)

@@ -32,11 +32,12 @@ from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.base.wording import NAT, nats
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.pseudo_marginal import Estimates, Inner, compile_estimates
+from bayestopics.evidence.pseudo_marginal import Inner
+from bayestopics.evidence.recipe import FRESH, Estimates, Recipe
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 
-FRESH = 20  # estimates at the mode, for their standard deviation
+FRESH_ESTIMATES = 20  # at the mode, for their standard deviation
 # beyond these limits a chain cannot be trusted
 LARGEST_SD = 3.0  # nats; theory recommends 1 to 2 (Doucet et al. 2015, Sherlock et al. 2015)
 LEAST_ACCEPTANCE = 0.01
@@ -179,7 +180,7 @@ class Wanted:
 
 
 def _make(wanted: Wanted, keys: Sequence[Key]) -> list[Made]:
-    streams = ("fresh" if chain == FRESH_STREAM else f"chain-{chain}" for chain, _, _ in keys)
+    streams = (FRESH if chain == FRESH_STREAM else f"chain-{chain}" for chain, _, _ in keys)
     named = [(topics, number, stream) for (_, topics, number), stream in zip(keys, streams, strict=True)]
     made = []
     for (topics, _, _), result in zip(named, wanted.estimates.make_all(named), strict=True):
@@ -239,7 +240,7 @@ def _distinct(keys: Iterable[Key], most: int) -> list[Key]:
 
 @contextmanager
 def _makers(wanted: Wanted, workers: int) -> Iterator[_Here | _Pool]:
-    compile_estimates(wanted.estimates.inner.sampler)
+    wanted.estimates.inner.compile()
     if workers == 1:
         yield _Here(wanted)
     else:
@@ -293,11 +294,11 @@ def pmmh(
     corpus: Corpus,
     prior: Prior,
     walk: Walk,
-    inner: Inner = Inner(),  # noqa: B008 (frozen)
+    inner: Recipe = Inner(),  # noqa: B008 (frozen)
     *,
     seed: int = 0,
     workers: int = 1,
-    fresh: int = FRESH,
+    fresh: int = FRESH_ESTIMATES,
     observer: Observer | None = None,
     given: Mapping[Key, float] | None = None,
     checkpoint: Checkpoint | None = None,
@@ -324,9 +325,8 @@ def pmmh(
         chains, resumed = [_new_chain(number, walk, seed) for number in range(len(walk.starts))], 0
     else:
         chains, observer, resumed = saved[0], saved[1], saved[2] + 1
-    if observer is None:  # z is not needed, and taking the last one avoids copies
-        inner = replace(inner, choose="last")
-    with _makers(Wanted(Estimates(corpus, prior, inner, seed), observer is not None), workers) as makers:
+    needed = observer is not None
+    with _makers(Wanted(inner.estimates(corpus, prior, seed, needed), needed), workers) as makers:
         makers.made.update({key: Made(value) for key, value in (given or {}).items()})
         _run(chains, makers, burn_in, observer, checkpoint, resumed)
         trace = pd.concat([_trace(chain, inner.shorter) for chain in chains], ignore_index=True)
@@ -464,14 +464,18 @@ def _doubts(result: TopicPosterior, steps: int) -> list[str]:
         doubts.append(
             f"The estimates of the log evidence log m(T) at T = {max(result.mode, 2)} scatter by about "
             f"{nats(result.log_estimate_sd)} ({NAT}), but only 1 to 2 nats are acceptable: one lucky estimate "
-            "can hold the chain at any T. Do not trust this posterior; compare the T with `evidence` instead."
+            "can hold the chain at any T. Do not trust this posterior; use annealed estimates (--estimate annealed) "
+            "of more steps (--inner), or compare the T with `evidence`."
         )
-    if result.acceptance_rate < LEAST_ACCEPTANCE:
+    variation = 1.0 if result.total_variation is None else result.total_variation
+    # chains on precise estimates that meet at one T stay there because all other T are improbable
+    settled = result.log_estimate_sd <= LARGEST_SD and variation <= LARGEST_VARIATION
+    if result.acceptance_rate < LEAST_ACCEPTANCE and not settled:
         doubts.append(
             f"The chain hardly moves: only {result.acceptance_rate:.2%} of the proposals were accepted, so the "
             "posterior is not reliable. Use more inner sweeps (--inner) or more iterations (--iterations)."
         )
-    if result.longest_stay > LONGEST_STAY * steps:
+    if result.longest_stay > LONGEST_STAY * steps and not settled:
         doubts.append(
             f"A chain did not move for {result.longest_stay} of its {steps} steps, so it has seen few values of T. "
             "Use more iterations (--iterations)."

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -40,6 +40,7 @@ from bayestopics.lda.uniforms import new_words
 CHOICES = ("weighted", "last")
 PRIOR = "prior"  # the prior as importance distribution, instead of a sampler
 STARTS = ("uniform", "pilot")
+SWEEPS = 50
 
 Summand = Callable[[State, np.random.Generator], float]  # makes a sweep, and returns the log of its summand
 
@@ -276,7 +277,7 @@ def _take(assignments: np.ndarray, chains: np.ndarray, chosen: np.ndarray) -> No
 class Inner:
     """How an estimate is made."""
 
-    sweeps: int = 50  # m
+    sweeps: int = SWEEPS  # m
     sampler: str = "single-site"  # or "prior", for draws from the prior
     start: str = "uniform"  # z_0: "uniform" (random topics), or "pilot" (the end of a pilot run)
     pilot_sweeps: int = 200
@@ -305,6 +306,16 @@ class Inner:
     def together(self) -> int:
         """How many estimates are made at once."""
         return CHAINS if self.side_by_side else 1
+
+    def settings(self) -> dict[str, Any]:
+        return {"estimate": "gibbs", "inner": self.sweeps, "sampler": self.sampler, "z_start": self.start}
+
+    def estimates(self, corpus: Corpus, prior: Prior, seed: int, assignments: bool) -> Estimates:
+        """If the assignments are not needed the last z is taken, which avoids copies."""
+        return Estimates(corpus, prior, self if assignments else replace(self, choose="last"), seed)
+
+    def compile(self) -> None:
+        compile_estimates(self.sampler)
 
 
 @dataclass(frozen=True, eq=False)

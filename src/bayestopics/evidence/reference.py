@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -52,13 +53,39 @@ def repeat(
     changed). Then come sweeps of the sampler: `sweeps` / 2 to settle and as many to make the reference. `sweeps`
     annealing steps lead from the reference to the posterior."""
     state = found or find_topics(corpus, topics, prior, sweeps, rng)
-    reference, ladder, refused = _prepare(corpus, state, prior, sweeps, rng)
-    path, log_share = start(corpus, topics, prior, reference, rng)
-    log_estimate = -math.inf if path is None else log_share + anneal(path, ladder, rng)
-    if refused <= OFTEN:
-        return log_estimate
-    ladder = ladder_from(*pilot(corpus, topics, prior, rng, max(MINIMUM, sweeps // 10)), LONGER * sweeps)
-    return float(np.logaddexp(log_estimate, anneal_from_prior(corpus, topics, prior, ladder, rng))) - math.log(2)
+    prepared = prepare(corpus, state, prior, sweeps, sweeps, rng)
+    log_weights = [log_weight for log_weight, _ in paths(corpus, topics, prior, prepared, rng)]
+    return float(np.logaddexp.reduce(log_weights)) - math.log(len(log_weights))
+
+
+class Prepared(NamedTuple):
+    """What a pilot run prepares. Estimates are unbiased whatever it is, as long as it does not depend on them."""
+
+    reference: Reference
+    ladder: np.ndarray  # from the reference to the posterior
+    refused: float  # the share of the pilot run's sweeps that were refused
+
+
+def paths(
+    corpus: Corpus, topics: int, prior: Prior, prepared: Prepared, rng: np.random.Generator
+) -> list[tuple[float, np.ndarray]]:
+    """The log-weight and the last z of one path or, if labels are not stable, of two; the mean of the weights is an
+    unbiased estimate of m(T).
+
+    Weighted, the last z has the law p(w, z | T), up to its labels: E[weight 1(z is in C)] = p(w, z is in C | T) for
+    every set C that contains all labellings of its members.
+    """
+    path, log_share = start(corpus, topics, prior, prepared.reference, rng)
+    if path is None:
+        first = -math.inf, prepared.reference.draw(rng)
+    else:
+        first = log_share + anneal(path, prepared.ladder, rng), path.state.assignments
+    if prepared.refused <= OFTEN:
+        return [first]
+    steps = len(prepared.ladder) - 1
+    ladder = ladder_from(*pilot(corpus, topics, prior, rng, max(MINIMUM, steps // 10)), LONGER * steps)
+    tempered = Tempered(draw_prior(corpus, topics, prior, rng))
+    return [first, (anneal_from_prior(tempered, ladder, rng), tempered.state.assignments)]
 
 
 def estimate_backward(
@@ -67,16 +94,13 @@ def estimate_backward(
     """One estimate of log m(T) from above, starting at the z that generated a simulated corpus; the reference is made
     without it."""
     found = find_topics(corpus, topics, prior, steps, rng)
-    reference, ladder, _ = _prepare(corpus, found, prior, steps, rng)
+    reference, ladder, _ = prepare(corpus, found, prior, steps, steps, rng)
     renamed = reference.names(truth)[truth] if reference.symmetric else truth
     return anneal_backward(Path(from_assignments(corpus, topics, prior, renamed), reference), ladder, rng)
 
 
-def _prepare(
-    corpus: Corpus, state: State, prior: Prior, steps: int, rng: np.random.Generator
-) -> tuple[Reference, np.ndarray, float]:
-    """A reference, a ladder from it to the posterior, and the share of the pilot run's sweeps that were refused. The
-    state is changed."""
+def prepare(corpus: Corpus, state: State, prior: Prior, steps: int, length: int, rng: np.random.Generator) -> Prepared:
+    """A reference from `steps` sweeps, half of them to settle, and a ladder of `length` steps. The state is changed."""
     for _ in range(steps // 2):
         single_site.sweep(state, rng)
     reference = fit(corpus, state, max(MINIMUM, steps // 2), rng)
@@ -84,7 +108,7 @@ def _prepare(
     if reference.symmetric:
         drawn = reference.names(drawn)[drawn]
     pilot_run = Path(from_assignments(corpus, state.topics, prior, drawn), reference)
-    return reference, pilot_ladder(pilot_run, steps, rng, sweeps), pilot_run.refused / sweeps
+    return Prepared(reference, pilot_ladder(pilot_run, length, rng, sweeps), pilot_run.refused / sweeps)
 
 
 def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.random.Generator) -> State:

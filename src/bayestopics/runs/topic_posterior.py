@@ -8,9 +8,12 @@ from typing import Any
 import pandas as pd
 
 from bayestopics.base.code import code_hash
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence.annealed import STEPS, Annealed
 from bayestopics.evidence.pmmh import TopicPosterior, Walk, pmmh
-from bayestopics.evidence.pseudo_marginal import Inner
+from bayestopics.evidence.pseudo_marginal import SWEEPS, Inner
+from bayestopics.evidence.recipe import Recipe
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
@@ -18,25 +21,32 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
 
-def task_of(corpus: Corpus, prior: Prior, walk: Walk, inner: Inner, seed: int) -> Task:
+def recipe(estimate: str, inner: int | None, sampler: str, z_start: str) -> Recipe:
+    """How estimates are made. The sampler and the start are for the estimate gibbs."""
+    if estimate == "gibbs":
+        return Inner(SWEEPS if inner is None else inner, sampler, z_start)
+    if estimate == "annealed":
+        return Annealed(STEPS if inner is None else inner)
+    raise InputError(f"unknown estimate {estimate!r}; choose from gibbs, annealed")
+
+
+def task_of(corpus: Corpus, prior: Prior, walk: Walk, inner: Recipe, seed: int) -> Task:
     params = {
         "topics": asdict(walk.topics),
         "alpha": prior.alpha,
         "eta": prior.eta,
         "starts": list(walk.starts),
-        "inner": inner.sweeps,
         "iterations": walk.iterations,
         "burn_in": walk.burn_in,
-        "sampler": inner.sampler,
-        "z_start": inner.start,
+        **inner.settings(),
     }
-    samplers = [SAMPLERS[inner.sampler].module] if inner.sampler in SAMPLERS else []  # none for draws from the prior
-    code = code_hash(__name__, *samplers)
+    sampler = SAMPLERS.get(params.get("sampler", ""))  # none for annealed estimates, and for draws from the prior
+    code = code_hash(__name__, *([sampler.module] if sampler else []))
     return Task("topics", OWN, "pmmh", params, seed, **describe(corpus), code=code)
 
 
 def compute(
-    task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, inner: Inner, workers: int = 1
+    task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, inner: Recipe, workers: int = 1
 ) -> Result:
     """Run the chains. Tables: `trace`, one row per step and chain, with the burn-in; `posterior`, each T with its share
     of the kept steps."""
