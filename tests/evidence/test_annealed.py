@@ -5,7 +5,6 @@ The negative controls leave out a part, and the same checks refuse what is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from bayestopics.lda.state import Prior
 from pmmh_oracle import FALSE_ALARM, PRIOR, RANGE, check_means, check_posterior, expectation, small, tiny
 
 CORPUS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3)
-MANY = 2000
+MANY = 1000
 
 # -- an estimate and its z ------------------------------------------------------------------------------
 
@@ -64,19 +63,24 @@ def test_an_estimate_and_its_z_have_their_joint_law(
     check_joint_law(two_paths, steps, monkeypatch)
 
 
-WRONG: dict[str, tuple[str, Callable[..., Any], bool]] = {
-    "labels of the reference": ("_relabelled", lambda z, topics, rng: z, False),
-    "always the first path": ("_choose", lambda log_weights, rng: 0, True),
-    "either path": ("_choose", lambda log_weights, rng: int(rng.integers(2)), True),
-}
-
-
-@pytest.mark.parametrize("fault", WRONG)
-def test_a_wrong_z_is_refused(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, wrong, two_paths = WRONG[fault]
-    monkeypatch.setattr(annealed, name, wrong)
+def test_a_z_with_the_labels_of_the_reference_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(annealed, "_relabelled", lambda z, topics, rng: z)
     with pytest.raises(AssertionError, match="standard errors off"):
-        check_joint_law(two_paths, 1, monkeypatch)
+        check_joint_law(False, 1, monkeypatch)
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_the_path_of_z_is_chosen_by_its_weight(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights of 3 and 1: the first z in three quarters of the cases. A choice at random is refused."""
+    together, apart = np.zeros(5, np.int32), np.array([0, 1, 1, 1, 1], np.int32)
+    monkeypatch.setattr(reference, "paths", lambda *_: [(np.log(3.0), together), (0.0, apart)])
+    if wrong:
+        monkeypatch.setattr(annealed, "_choose", lambda log_weights, rng: int(rng.integers(2)))
+    estimates = AnnealedEstimates(CORPUS, PRIOR, Annealed(1, pilot=1), seed=6)
+    made = [estimates.make(3, number) for number in range(MANY)]
+    assert np.allclose([one.log_estimate for one in made], np.log(2.0))
+    share = np.mean([np.ptp(one.assignments) == 0 for one in made])
+    assert (abs(share - 0.75) < norm.isf(FALSE_ALARM / 2) * np.sqrt(3 / 16 / MANY)) == (not wrong)
 
 
 def test_an_estimate_of_zero_is_one() -> None:
