@@ -165,12 +165,13 @@ def topic_posterior(
     corpus: Corpus,
     prior: Prior | None = None,
     *,
+    method: str = "jump",
     topic_prior: TopicPrior | None = None,
     starts: Sequence[int] | None = None,
+    iterations: int | None = None,
+    burn_in: int | None = None,
     estimate: str = "gibbs",
     inner: int | None = None,
-    iterations: int = 1000,
-    burn_in: int = 200,
     sampler: str = "single-site",
     z_start: str = "uniform",
     seed: int = 0,
@@ -178,7 +179,7 @@ def topic_posterior(
     out: Folder = None,
     overwrite: bool = False,
 ) -> TopicPosteriorResult:
-    """Estimate the posterior of the number of topics T, by pseudo-marginal Metropolis-Hastings.
+    """Estimate the posterior of the number of topics T.
 
     The diagnostics and warnings of the result say whether it can be trusted.
 
@@ -187,18 +188,22 @@ def topic_posterior(
     corpus : Corpus
     prior : Prior, optional
         The Dirichlet parameters. Its alpha must be one number, because the number of topics changes.
+    method : str
+        ``"jump"``, chains over T and the assignments together, in which topics are born, die, split and merge; or
+        ``"pmmh"``, pseudo-marginal Metropolis-Hastings [Chen & Doss].
     topic_prior : TopicPrior, optional
         The prior of T. By default it is uniform from 1 to 100.
     starts : sequence of int, optional
-        The numbers of topics at which chains start, one chain for each. By default 5 and 30, or the nearest values in
-        the range.
+        The numbers of topics at which chains start, one chain for each. By default 1, 30 and 60 (jump) or 5 and 30
+        (pmmh), or the nearest values in the range.
+    iterations, burn_in : int, optional
+        The number of iterations to keep from each chain, by default 5000 (jump) or 1000 (pmmh), and the number to drop
+        before them, by default 5000 or 200.
     estimate : str
-        How the evidence m(T) is estimated: ``"gibbs"``, by the sweeps of a sampler as in the paper, or ``"annealed"``,
-        by annealing from a fitted reference, which takes longer but scatters by a few nats only.
+        For pmmh: how the evidence m(T) is estimated: ``"gibbs"``, by the sweeps of a sampler as in the paper, or
+        ``"annealed"``, by annealing from a fitted reference, which takes longer but scatters by a few nats only.
     inner : int, optional
         The number of sweeps or annealing steps for each estimate, by default 50 or 1000. More give less noise.
-    iterations, burn_in : int
-        The number of iterations to keep from each chain, and the number to drop before them.
     sampler : str
         The sampler that makes the estimates ``"gibbs"``, or ``"prior"`` for draws from the prior instead.
     z_start : str
@@ -215,28 +220,36 @@ def topic_posterior(
     --------
     >>> from bayestopics import TopicPrior, simulate, topic_posterior
     >>> corpus = simulate(documents=10, length=8, terms=6, topics=2, seed=1)
-    >>> result = topic_posterior(corpus, topic_prior=TopicPrior(1, 5), iterations=50, burn_in=10, inner=5)
+    >>> result = topic_posterior(corpus, topic_prior=TopicPrior(1, 5), iterations=100, burn_in=50)
     >>> round(sum(result.posterior.values()), 9)
     1.0
     """
+    from bayestopics.evidence import WALKS
     from bayestopics.evidence.pmmh import Walk
-    from bayestopics.runs import topic_posterior as run
+    from bayestopics.runs import jump
+    from bayestopics.runs import topic_posterior as pmmh
 
-    over = topic_prior or TopicPrior(1, 100)
-    first = default_starts(over.low, over.high) if starts is None else starts
-    walk = Walk(over, tuple(first), iterations, burn_in)
-    recipe = run.recipe(estimate, inner, sampler, z_start)
-    task = run.task_of(corpus, prior or Prior(), walk, recipe, seed)
-    compute = partial(run.compute, walk=walk, inner=recipe)
+    if method not in WALKS:
+        raise InputError(f"unknown method {method!r}; choose from {', '.join(WALKS)}")
+    how, over = WALKS[method], topic_prior or TopicPrior(1, 100)
+    first = within(how.starts, over.low, over.high) if starts is None else starts
+    kept, dropped = (how.iterations if iterations is None else iterations), how.burn_in if burn_in is None else burn_in
+    walk = Walk(over, tuple(first), kept, dropped)
+    compute: Compute
+    if method == "jump":
+        task, compute = jump.task_of(corpus, prior or Prior(), walk, seed), partial(jump.compute, walk=walk)
+    else:
+        recipe = pmmh.recipe(estimate, inner, sampler, z_start)
+        task = pmmh.task_of(corpus, prior or Prior(), walk, recipe, seed)
+        compute = partial(pmmh.compute, walk=walk, inner=recipe)
     return _run(TopicPosteriorResult, task, compute, corpus, workers, out, overwrite)
 
 
-def default_starts(low: int, high: int | None) -> list[int]:
-    """5 and 30, or the nearest values in the range."""
-    few, many = max(5, low), max(30, low + 25)
-    if high is None or few < high:
-        return [few, many if high is None else min(many, high)]
-    return [low, high]
+def within(starts: Sequence[int], low: int, high: int | None) -> list[int]:
+    """These starts, each moved up or down into the range; if only one is left, both ends of the range."""
+    moved = [max(start, low) if high is None else min(max(start, low), high) for start in starts]
+    different = list(dict.fromkeys(moved))
+    return different if len(different) > 1 or high is None else [low, high]
 
 
 def hyper(

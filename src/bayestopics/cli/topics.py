@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from bayestopics.cli.arguments import ALPHA, ETA, SAMPLER, Parser, add_workers, count, counts, given, number, positive
+from bayestopics.evidence import WALKS
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -18,21 +19,24 @@ PARENTS = ()
 
 def arguments(parser: Parser) -> None:
     parser.add_argument(
-        "--method", choices=["pmmh"], default="pmmh", help="pseudo-marginal Metropolis-Hastings (Chen & Doss)"
+        "--method",
+        choices=list(WALKS),
+        default="jump",
+        help="jump: chains over T and the topics together; pmmh: pseudo-marginal Metropolis-Hastings (Chen & Doss)",
     )
     parser.add_argument("--min", type=positive, default=1, metavar="T", help="smallest number of topics")
     about = "largest number of topics; 0 means no limit (not with a uniform prior)"
     parser.add_argument("--max", type=count, default=100, metavar="T", help=about)
     about = (
-        "number of topics at which a chain starts; one chain for each: 5 or 5,30,60 (default: 5,30, or the nearest "
-        "values in the range)"
+        "number of topics at which a chain starts; one chain for each: 5 or 5,30,60 (default: 1,30,60 for jump, 5,30 "
+        "for pmmh, or the nearest values in the range)"
     )
     parser.add_argument("--start", type=counts, default=argparse.SUPPRESS, metavar="T", help=about)
     about = "prior of the number of topics: uniform, poisson:RATE or geometric:P"
     parser.add_argument("--prior", default="uniform", metavar="P", help=about)
     about = (
-        "how the evidence m(T) is estimated: gibbs, by the sweeps of a sampler, as in the paper; annealed, by "
-        "annealing from a fitted reference, which takes longer and scatters much less"
+        "for pmmh: how the evidence m(T) is estimated: gibbs, by the sweeps of a sampler, as in the paper; annealed, "
+        "by annealing from a fitted reference, which takes longer and scatters much less"
     )
     parser.add_argument("--estimate", choices=["gibbs", "annealed"], default="gibbs", help=about)
     about = (
@@ -40,10 +44,10 @@ def arguments(parser: Parser) -> None:
         "give less noise"
     )
     parser.add_argument("--inner", type=positive, metavar="m", help=about)
-    about = "number of iterations to keep from each chain"
-    parser.add_argument("--iterations", type=positive, default=1000, metavar="n", help=about)
-    about = "number of iterations to drop before the first one that is kept"
-    parser.add_argument("--burn-in", type=count, default=200, metavar="b", help=about)
+    about = "number of iterations to keep from each chain (default: 5000 for jump, 1000 for pmmh)"
+    parser.add_argument("--iterations", type=positive, metavar="n", help=about)
+    about = "number of iterations to drop before the first one that is kept (default: 5000 for jump, 200 for pmmh)"
+    parser.add_argument("--burn-in", type=count, metavar="b", help=about)
     about = f"for gibbs, {SAMPLER}; or prior, which draws from the prior instead and fails on all but tiny corpora"
     parser.add_argument("--sampler", default="single-site", metavar="NAME", help=about)
     about = (
@@ -52,7 +56,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--z-start", choices=["uniform", "pilot"], default="uniform", help=about)
     parser.add_argument("--alpha", type=number, default=0.1, metavar="A", help=ALPHA)
     parser.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)
-    add_workers(parser, "number of processes that make estimates at the same time")
+    add_workers(parser, "number of processes that run chains (jump) or make estimates (pmmh) at the same time")
 
 
 def check(options: argparse.Namespace) -> TopicPrior:
@@ -66,5 +70,5 @@ def call(corpus: Corpus, options: argparse.Namespace) -> TopicPosteriorResult:
     from bayestopics.lda.state import Prior
 
     walk: dict[str, Any] = {"topic_prior": check(options), "starts": getattr(options, "start", None)}
-    work = given(options, "estimate", "inner", "iterations", "burn_in", "sampler", "z_start", "workers")
+    work = given(options, "method", "estimate", "inner", "iterations", "burn_in", "sampler", "z_start", "workers")
     return topic_posterior(corpus, Prior(options.alpha, options.eta), **walk, **work, **options.place)

@@ -51,3 +51,15 @@ ESTIMATORS: dict[str, Estimator] = {
 }
 PATHS = tuple(name for name, entry in ESTIMATORS.items() if entry.path)
 METHODS = (ANNEALING, *(name for name, entry in ESTIMATORS.items() if not entry.path))
+
+
+@dataclass(frozen=True)
+class Chains:
+    """The defaults of a method that samples the posterior of T."""
+
+    starts: tuple[int, ...]
+    iterations: int
+    burn_in: int
+
+
+WALKS = {"jump": Chains((1, 30, 60), 5000, 5000), "pmmh": Chains((5, 30), 1000, 200)}

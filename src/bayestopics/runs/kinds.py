@@ -117,30 +117,57 @@ class EvidenceResult(CommandResult):
 
 
 class TopicPosteriorResult(CommandResult):
-    """The posterior of the number of topics, and diagnostics that say whether to trust it."""
+    """The posterior of the number of topics with its error, and diagnostics that say whether to trust it."""
 
     @property
     def posterior(self) -> dict[int, float]:
+        return self._column("probability")
+
+    @property
+    def standard_error(self) -> dict[int, float]:
+        """The Monte Carlo standard error of each probability."""
+        return self._column("standard_error")
+
+    def _column(self, name: str) -> dict[int, float]:
+        """A column of the posterior, for every T that is not out of question."""
         table = self.tables["posterior"]
-        return dict(zip(table["topics"].tolist(), table["probability"].tolist(), strict=True))
+        likely = table[table["probability"] >= LEAST_LIKELY]
+        return dict(zip(likely["topics"].tolist(), _or_none(likely[name]), strict=True))
 
     def summary(self) -> Summary:
-        return {"posterior": self.posterior, **self.answer, "warnings": self.warnings}
+        law = {"posterior": self.posterior, "standard_error": self.standard_error}
+        return {**law, **self.answer, "warnings": self.warnings}
 
     def text(self) -> str:
-        return show_posterior(self.summary(), POSTERIOR)
+        summary = self.summary()
+        words = [*show_words(summary.pop("top_words")), ""] if "top_words" in summary else []
+        errors, chains = summary.pop("standard_error"), summary.pop("chains")
+        lines = [POSTERIOR]
+        for topics, share in sorted(self.posterior.items()):
+            error = f" +- {errors[topics]:.1%}" if errors[topics] is not None else ""
+            lines.append(f"{topics:6} topics  {share:6.1%}{error}")
+        lines += ["", *(_chain_line(one) for one in chains), ""]
+        rest = {name: value for name, value in summary.items() if name != "posterior" and value is not None}
+        return "\n".join([*words, *lines, show_values(rest)])
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
 
-        return draw_posterior(self.posterior, f"{self.name}: posterior of the number of topics")
+        title = f"{self.name}: posterior of the number of topics, with 2 standard errors"
+        return draw_posterior(self.posterior, title, self.standard_error)
 
     def to_arviz(self) -> arviz.InferenceData:
-        """The number of topics at every kept step (chains x steps)."""
+        """The number of topics and the log joint (jump) or log estimate (pmmh) at every kept step (chains x steps).
+        Draws of jump are weighted: `log_weight` is the log of their weights."""
         from bayestopics.runs.export import chains_to_arviz
 
         kept = self.trace[self.trace["step"] >= self.task.params["burn_in"]]
-        return chains_to_arviz(self, kept, ["topics", "log_estimate"])
+        names = [name for name in ("topics", "log_estimate", "log_joint", "log_weight") if name in kept]
+        return chains_to_arviz(self, kept, names)
+
+
+def _chain_line(chain: Mapping[str, Any]) -> str:
+    return f"chain from {chain['start']:2} topics: mean {chain['mean']:.2f}, most probable {chain['mode']}"
 
 
 class HyperResult(CommandResult):
@@ -292,6 +319,7 @@ class ScoreResult(CommandResult):
 # -- for people ----------------------------------------------------------------------------------------
 
 
+LEAST_LIKELY = 1e-6  # numbers of topics with a smaller posterior probability are not shown
 POSTERIOR = "posterior probability of each number of topics:"
 # words for people, and the format of the number; a value with an error is rounded to two digits of its error
 SHOWN = {
@@ -305,6 +333,8 @@ SHOWN = {
     "effective_sample_size": ("effective sample size", ".0f"),
     "topics_of": ("the topics are those of", ""),
     "mode": ("most probable number of topics", ""),
+    "mean": ("mean number of topics", "mean_error"),
+    "mean_error": ("its Monte Carlo standard error", ".2g"),
     "acceptance_rate": ("share of proposals that were accepted", ".1%"),
     "longest_stay": ("longest stay at one number of topics (steps)", ""),
     "log_estimate_sd": ("scatter of the log evidence estimates (nats)", ",.1f"),

@@ -95,11 +95,15 @@ def draw_evidence(table: pd.DataFrame, best: int, title: str, label: str) -> Fig
 
 
 @matplotlib.rc_context(STYLE)
-def draw_posterior(posterior: Mapping[int, float], title: str) -> Figure:
-    """One bar per number of topics."""
+def draw_posterior(
+    posterior: Mapping[int, float], title: str, errors: Mapping[int, float | None] | None = None
+) -> Figure:
+    """One bar per number of topics, with two standard errors where they are known."""
     figure, axis = _empty(7, 3.8)
-    axis.bar(list(posterior), list(posterior.values()), width=0.8)
+    bars = [2 * ((errors or {}).get(topics) or 0.0) for topics in posterior] if errors else None
+    axis.bar(list(posterior), list(posterior.values()), width=0.8, yerr=bars, capsize=3)
     axis.set(title=title, xlabel="number of topics", ylabel="posterior probability")
+    axis.set_ylim(bottom=0)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 

@@ -14,6 +14,7 @@ from bayestopics.evidence.annealed import STEPS, Annealed
 from bayestopics.evidence.pmmh import TopicPosterior, Walk, pmmh
 from bayestopics.evidence.pseudo_marginal import SWEEPS, Inner
 from bayestopics.evidence.recipe import Recipe
+from bayestopics.evidence.topic_law import BATCHES, TopicLaw, law
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
@@ -52,19 +53,43 @@ def compute(
     of the kept steps."""
     prior = Prior(task.params["alpha"], task.params["eta"])
     found = pmmh(corpus, prior, walk, inner, seed=task.seed, workers=workers, checkpoint=checkpoint)
-    numbers = _numbers(found)
+    steps = found.trace[found.trace["step"] >= walk.burn_in]
+    known = law(_batches(steps, walk))
+    numbers = {**_numbers(found), "chains": _chains(steps, known, walk)}
+    posterior = pd.DataFrame(sorted(found.posterior.items()), columns=["topics", "probability"])
     return Result(
         task,
-        {key: value for key, value in numbers.items() if value is not None},
+        {key: value for key, value in numbers.items() if isinstance(value, int | float)},
         found.warnings,
         tables={
             "trace": found.trace,
-            "posterior": pd.DataFrame(sorted(found.posterior.items()), columns=["topics", "probability"]),
+            "posterior": posterior.assign(standard_error=posterior["topics"].map(known.standard_error)),
         },
         arrays={"fresh_log_estimates": found.fresh_log_estimates},
         answer=numbers,
         volatile=found.volatile,
     )
+
+
+def _batches(steps: pd.DataFrame, walk: Walk) -> pd.DataFrame:
+    """How many steps of each batch are at each T."""
+    batch = (steps["step"] - walk.burn_in) * BATCHES // walk.iterations
+    counts = steps.assign(batch=batch).groupby(["chain", "batch", "topics"]).size()
+    return counts.rename("weight").reset_index()
+
+
+def _chains(steps: pd.DataFrame, known: TopicLaw, walk: Walk) -> list[dict[str, Any]]:
+    """Each chain's own answer."""
+    accepted = steps.groupby("chain")["accepted"].mean()
+    return [
+        {
+            "start": start,
+            "mean": sum(t * one for t, one in share.items()),
+            "mode": max(share, key=share.__getitem__),
+            "acceptance_rate": float(accepted[number]),
+        }
+        for number, (start, share) in enumerate(zip(walk.starts, known.by_chain, strict=True))
+    ]
 
 
 def _numbers(found: TopicPosterior) -> dict[str, Any]:

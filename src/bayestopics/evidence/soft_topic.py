@@ -1,0 +1,222 @@
+"""A soft topic: one topic whose size is biased, so that topics can be born and die token by token.
+
+A topic that is not used costs tens of nats on corpora of some size, because every document must spread its proportions
+over one topic more. So a chain over (T, z) neither keeps an empty topic until it has grown nor empties one that has.
+Serial tempering removes this barrier: one topic k, the soft one, has the weight exp(omega_T(m_k)), where m_k is its
+number of tokens. omega_T is 0 for topics of normal size and rises, as the topic shrinks, to the penalty of an empty
+topic. Draws are weighted by the inverse of this weight, so their law is the posterior itself, whatever omega is.
+
+How fast topics come and go depends on omega. The best shape makes all sizes equally likely, and it can be read off the
+sweeps: if tokens enter a topic of size s at the rate u(s) and leave it at the rate d(s), then in equilibrium
+p(s) u(s) = p(s + 1) d(s + 1) (transition matrix Monte Carlo; Fitzgerald, Picard & Silver 1999). These rates, without
+the bias, are collected during the burn-in; then omega is frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayestopics.base.jit import kernel, sum_kernel
+from bayestopics.lda.dense import CANCELLED
+from bayestopics.lda.uniforms import uniform
+
+GROWTH = 1.25  # ratio of neighbouring sizes at which rates are collected
+TOKENS_PER_NAT = 15.0  # a topic is of normal size from this number of tokens per nat of its penalty ...
+SHARE = 0.5  # ... or from this share of the mean size of a topic
+FIRST = 5.0  # tokens: before any rate is known, omega falls with log(1 + s / FIRST)
+FLAT = 4.0  # tokens: sizes are to be visited with density 1 / sqrt(s + FLAT), because large topics change faster
+TRUSTED = 0.1  # in sweeps: with this many visits, rates count as much as the first guess
+NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
+FORGET = 0.999  # per sweep, so that rates from the beginning fade
+VISITS, IN, OUT = range(3)
+
+
+class Bias(NamedTuple):
+    """omega_T and what the kernel needs of it."""
+
+    omega: np.ndarray  # float64[S + 1]: omega_T(0), ..., omega_T(S) = 0
+    tilt: np.ndarray  # float64[S]: exp(omega_T(s + 1) - omega_T(s))
+
+    def __call__(self, sizes: np.ndarray) -> np.ndarray:
+        return self.omega[np.minimum(sizes, len(self.omega) - 1)]
+
+
+@dataclass
+class SoftTopic:
+    """The weights omega_T for every T, and the rates that they are made from."""
+
+    tokens: int
+    lengths: np.ndarray  # of the documents
+    alpha: float
+    rates: dict[int, np.ndarray] = field(default_factory=dict)  # by T: float64[bins, 3], with VISITS, IN, OUT
+
+    def __post_init__(self) -> None:
+        self._biases: dict[int, Bias] = {}
+        self._normalisers: dict[int, float] = {}
+        edges = [0, 1, 2, 3]
+        while edges[-1] < self.tokens:
+            edges.append(max(edges[-1] + 1, int(edges[-1] * GROWTH)))
+        self._edges = np.array(edges)
+        self.bins = (np.searchsorted(self._edges, np.arange(self.tokens + 1), side="right") - 1).astype(np.int32)
+        self._values, self._counts = np.unique(self.lengths, return_counts=True)
+
+    def normaliser(self, topics: int) -> float:
+        """sum_d lG(T alpha) - lG(n_d + T alpha)"""
+        if topics not in self._normalisers:
+            total = topics * self.alpha
+            self._normalisers[topics] = float(self._counts @ (gammaln(total) - gammaln(self._values + total)))
+        return self._normalisers[topics]
+
+    def penalty(self, topics: int) -> float:
+        """What an empty topic costs, in nats, if it is one of `topics`."""
+        many = max(topics, 2)
+        return self.normaliser(many - 1) - self.normaliser(many)
+
+    def rates_of(self, topics: int) -> np.ndarray:
+        """The table that sweeps with this T add to."""
+        if topics not in self.rates:
+            self.rates[topics] = np.zeros((len(self._edges) - 1, 3))
+        return self.rates[topics]
+
+    def learn(self, topics: int) -> None:
+        """Make omega anew from the rates, which have changed for this T."""
+        self.rates[topics] *= FORGET
+        self._biases.clear()
+
+    def bias(self, topics: int) -> Bias:
+        if topics not in self._biases:
+            self._biases[topics] = self._make(topics)
+        return self._biases[topics]
+
+    def _make(self, topics: int) -> Bias:
+        penalty = self.penalty(topics)
+        normal = min(TOKENS_PER_NAT * penalty, SHARE * self.tokens / topics)
+        last = min(max(2, int(np.searchsorted(self._edges, normal))), len(self._edges) - 1)
+        edges = self._edges[: last + 1]
+        guess = penalty * np.diff(np.log1p(edges / FIRST)) / np.log1p(edges[-1] / FIRST)
+        force, trust = self._force(topics, last)
+        log_share = np.concatenate([[0.0], np.cumsum((1 - trust) * guess + trust * force * np.diff(edges))])
+        sizes = np.arange(edges[-1] + 1)
+        omega = np.interp(sizes, edges, np.maximum(log_share[-1] - log_share, 0.0))
+        omega += 0.5 * np.log((edges[-1] + FLAT) / (sizes + FLAT))
+        omega *= penalty / omega[0]  # then a new, empty topic is as likely as no new topic
+        return Bias(omega, np.exp(np.diff(omega)))
+
+    def _force(self, topics: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """d log p(s) / ds in each bin, without the bias, and how far it is to be trusted, from 0 to 1."""
+        near = [t for t in range(topics - NEAR, topics + NEAR + 1) if t in self.rates]
+        rates = sum((FADE ** abs(t - topics) * self.rates[t][:last] for t in near), np.zeros((last, 3)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            force = np.log(rates[:, IN] / rates[:, OUT])
+            # from 0 to 1: no token can leave an empty topic
+            force[0] = np.log(rates[0, IN] / rates[0, VISITS]) - np.log(rates[1, OUT] / rates[1, VISITS])
+        known = np.isfinite(force)
+        trust = np.where(known, rates[:, VISITS] / (rates[:, VISITS] + TRUSTED * self.tokens), 0.0)
+        return np.where(known, force, 0.0), trust
+
+
+def log_weight(bias: Bias, sizes: Sequence[int] | np.ndarray, empty: int) -> float:
+    """log of the mean of exp(omega) over all topics: those with these sizes, and `empty` more."""
+    omega = np.append(bias(np.asarray(sizes)), bias.omega[0] + np.log(empty) if empty else -np.inf)
+    return float(np.logaddexp.reduce(omega)) - np.log(len(sizes) + empty)
+
+
+@sum_kernel
+def _mass(v: int, term_topic: np.ndarray, eta: float, factor: np.ndarray) -> float:
+    mass = 0.0
+    for t in range(len(factor)):
+        mass += (term_topic[v, t] + eta) * factor[t]
+    return mass
+
+
+@kernel
+def _mass_of_others(v: int, term_topic: np.ndarray, eta: float, factor: np.ndarray, old: int) -> float:
+    mass = 0.0
+    for t in range(len(factor)):
+        if t != old:
+            mass += (term_topic[v, t] + eta) * factor[t]
+    return mass
+
+
+@kernel
+def soft_sweep(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    topics: int,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    alpha: float,
+    eta: float,
+    assignments: np.ndarray,
+    soft: int,
+    tilt: np.ndarray,
+    bins: np.ndarray,
+    rates: np.ndarray,
+    learning: bool,
+    words: np.ndarray,
+) -> None:
+    """Draw the topic of every token once, from the posterior times exp(omega(size of the soft topic)).
+
+    The arrays of counts may have more columns than `topics`. As in `lda.dense`, counts include the token, and the
+    weight of its own topic is corrected. For the soft topic, factor[t] contains tilt[its size without the token].
+    """
+    total_eta, normal = len(term_topic) * eta, len(tilt)
+    factor = np.empty(topics)
+    current = -1
+    for i in range(len(assignments)):
+        d, v, old = documents[i], terms[i], assignments[i]
+        if d != current:
+            current = d
+            for t in range(topics):
+                factor[t] = (document_topic[d, t] + alpha) / (topic_total[t] + total_eta)
+            if topic_total[soft] < normal:
+                factor[soft] *= tilt[topic_total[soft]]
+        own = (document_topic[d, old] - 1 + alpha) / (topic_total[old] - 1 + total_eta)
+        if old == soft and topic_total[soft] <= normal:
+            own *= tilt[topic_total[soft] - 1]
+        chosen = (term_topic[v, old] - 1 + eta) * own
+        with_token = _mass(v, term_topic, eta, factor)
+        others = with_token - (term_topic[v, old] + eta) * factor[old]
+        if others < CANCELLED * with_token:
+            others = _mass_of_others(v, term_topic, eta, factor, old)
+        mass = others + chosen
+        if learning and topic_total[soft] < normal:
+            size = topic_total[soft]
+            bin_of = bins[size]
+            rates[bin_of, VISITS] += 1.0
+            if old == soft:
+                untilted = chosen / tilt[size - 1]
+                rates[bin_of, OUT] += others / (others + untilted)
+            else:
+                tilted = (term_topic[v, soft] + eta) * factor[soft]
+                untilted = tilted / tilt[size]
+                rates[bin_of, IN] += untilted / (mass - tilted + untilted)
+        threshold = uniform(words) * mass - chosen
+        if threshold < 0.0:
+            continue
+        new = int(old)
+        for t in range(topics):
+            if t != old:
+                new = t
+                threshold -= (term_topic[v, t] + eta) * factor[t]
+                if threshold < 0.0:
+                    break
+        if new == old:
+            continue
+        assignments[i] = new
+        term_topic[v, old] -= 1
+        document_topic[d, old] -= 1
+        topic_total[old] -= 1
+        factor[old] = own
+        term_topic[v, new] += 1
+        document_topic[d, new] += 1
+        topic_total[new] += 1
+        factor[new] = (document_topic[d, new] + alpha) / (topic_total[new] + total_eta)
+        if new == soft and topic_total[new] < normal:
+            factor[new] *= tilt[topic_total[new]]

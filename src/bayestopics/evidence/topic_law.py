@@ -1,0 +1,146 @@
+"""The posterior of T from weighted chains, with an error that also sees what the chains disagree about.
+
+Chains are divided into batches, and a batch is its total weight on every T. A share of T is a ratio of two sums, so its
+error comes from the batches' residuals. Batches of one chain cannot know what that chain has missed; the errors from
+whole chains can. The larger of the two is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.base.problems import InputError
+from bayestopics.evidence.topic_prior import TopicPrior
+
+BATCHES = 20  # of each chain
+# beyond these limits a posterior cannot be trusted
+LARGEST_RHAT = 1.05
+LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
+FEWEST_DRAWS = 100  # the effective sample size below which shares of T are rough
+LARGEST_BATCH = 0.5  # of the weight of a chain
+AT_THE_END = 0.05  # probability of the largest T of the prior
+
+
+@dataclass(frozen=True)
+class TopicLaw:
+    """The posterior of T with its errors, and whether the chains agree."""
+
+    posterior: dict[int, float]
+    standard_error: dict[int, float]
+    mean: float
+    mean_error: float
+    mode: int
+    rhat: float | None  # of T, between the halves of the chains; None for one chain
+    effective_sample_size: float | None  # of the mean of T; None if T never changes
+    total_variation: float | None  # the largest distance between the posteriors of two chains
+    largest_batch: float  # the largest share of a chain's weight that one batch carries
+    by_chain: list[dict[int, float]]
+
+
+def law(batches: pd.DataFrame) -> TopicLaw:
+    """From a table with chain, batch, topics and weight. Each chain counts the same."""
+    table = batches.pivot_table(index=["chain", "batch"], columns="topics", values="weight", fill_value=0.0)
+    topics, chains = table.columns.to_numpy(), table.index.get_level_values("chain").nunique()
+    weights = table.to_numpy().reshape(chains, -1, len(topics))
+    totals = weights.sum(axis=(1, 2), keepdims=True)
+    if np.any(totals == 0):
+        raise InputError("a chain has no draw of positive weight; use more iterations (--iterations)")
+    weights = weights / totals
+    shares = weights.sum(axis=(0, 1)) / chains
+    mean = float(shares @ topics)
+    residuals = weights - shares * weights.sum(axis=2, keepdims=True)
+    mean_error = float(_error((residuals @ topics)[..., None])[0])
+    variance = float(shares @ (topics - mean) ** 2)
+    by_chain = weights.sum(axis=1)
+    pairs = combinations(by_chain, 2)
+    return TopicLaw(
+        posterior=_by_topics(topics, shares),
+        standard_error=_by_topics(topics, _error(residuals)),
+        mean=mean,
+        mean_error=mean_error,
+        mode=int(topics[np.argmax(shares)]),
+        rhat=rhat(*_moments(weights, topics)) if chains > 1 else None,
+        effective_sample_size=variance / mean_error**2 if mean_error > 0 else None,
+        total_variation=max((float(0.5 * np.abs(a - b).sum()) for a, b in pairs), default=None),
+        largest_batch=float(weights.sum(axis=2).max()),
+        by_chain=[_by_topics(topics, one) for one in by_chain],
+    )
+
+
+def _by_topics(topics: np.ndarray, values: np.ndarray) -> dict[int, float]:
+    return {int(t): float(value) for t, value in zip(topics, values, strict=True)}
+
+
+def _error(residuals: np.ndarray) -> np.ndarray:
+    """Standard errors of the mean over chains, from residuals[chain, batch, ...]: from batches, or from whole chains if
+    that is larger."""
+    chains, batches = residuals.shape[:2]
+    errors = [residuals.reshape(chains * batches, -1), residuals.sum(axis=1)][: 1 + (chains > 1)]
+    found = [np.sqrt(len(one) / (len(one) - 1) * np.square(one).sum(axis=0)) / chains for one in errors if len(one) > 1]
+    return np.max(found, axis=0)
+
+
+def _moments(weights: np.ndarray, topics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of T in each half of each chain; a half without weight is left out."""
+    half = weights.shape[1] // 2
+    halves = np.concatenate([weights[:, :half].sum(axis=1), weights[:, half:].sum(axis=1)])
+    halves = halves[halves.sum(axis=1) > 0]
+    halves = halves / halves.sum(axis=1, keepdims=True)
+    means = halves @ topics
+    return means, halves @ topics**2 - means**2
+
+
+def rhat(means: np.ndarray, variances: np.ndarray) -> float:
+    """sqrt(1 + variance between / variance within): 1 if all agree, also on a single value."""
+    between, within = float(np.var(means, ddof=1)), float(np.mean(variances))
+    if between <= 1e-12:
+        return 1.0
+    return float(np.sqrt(1 + between / within)) if within > 0 else float("inf")
+
+
+def rhat_of(values: np.ndarray, weights: np.ndarray) -> float:
+    """R-hat of a quantity with weighted draws, chains x draws, between the halves of the chains."""
+    half = values.shape[1] // 2
+    x, w = (np.concatenate([one[:, :half], one[:, half : 2 * half]]) for one in (values, weights))
+    w = w / w.sum(axis=1, keepdims=True)
+    means = (w * x).sum(axis=1)
+    return rhat(means, (w * (x - means[:, None]) ** 2).sum(axis=1))
+
+
+def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[str]:
+    """What to know before trusting the posterior."""
+    said = []
+    if len(starts) == 1:
+        said.append("A single chain cannot show whether the start matters. Give several starts (--start 1,30,60).")
+    if found.rhat is not None and found.rhat > LARGEST_RHAT:
+        means = [sum(t * share for t, share in one.items()) for one in found.by_chain]
+        told = ", ".join(f"{mean:.1f} from {start}" for mean, start in zip(means, starts, strict=True))
+        size = "infinite" if np.isinf(found.rhat) else f"{found.rhat:.2f}"
+        said.append(
+            f"The chains disagree (R-hat of the number of topics is {size}, but converged chains have at most "
+            f"{LARGEST_RHAT}); their means are {told}. Use more iterations (--iterations) and a longer burn-in "
+            "(--burn-in); until they agree, the answer lies between them."
+        )
+    elif found.total_variation is not None and found.total_variation > LARGEST_VARIATION:
+        said.append(
+            f"The posteriors of two chains differ by {found.total_variation:.2f} in total variation (0: equal, 1: "
+            "nothing in common). Use more iterations (--iterations)."
+        )
+    if found.effective_sample_size is not None and found.effective_sample_size < FEWEST_DRAWS:
+        said.append(
+            f"All chains together are worth about {found.effective_sample_size:.0f} independent draws of T, so the "
+            "probabilities are rough; look at their errors. Use more iterations (--iterations)."
+        )
+    if found.largest_batch > LARGEST_BATCH:
+        said.append(
+            f"A twentieth of a chain carries {found.largest_batch:.0%} of its weight, so its result rests mainly on "
+            "that part. Use more iterations (--iterations)."
+        )
+    if prior.high is not None and (share := found.posterior.get(prior.high, 0.0)) > AT_THE_END:
+        said.append(f"{share:.0%} of the posterior is at the largest number of topics, {prior.high}. Raise --max.")
+    return said
