@@ -43,8 +43,12 @@ from bayestopics.lda.uniforms import new_words
 
 EVERY = 20  # iterations from one split or merge to the next, on average
 GENTLE = 25.0  # nats: pairs are merged with probability proportional to exp(-merging cost / GENTLE)
-GAIN, STEADY = 0.1, 2000  # nats by which a visit lowers T, constant at first and then falling as 1 / iteration
-DEEPEST = 30.0  # nats: by how much a T can be lowered
+TOKENS = 10_000  # an iteration draws at least this many: on small corpora it has several sweeps
+# During the burn-in each sweep lowers the weight of its T and of its size of the soft topic, so that the chain does not
+# stay long anywhere: by this many nats, constant at first and then falling as 1 / sweep.
+GAIN, STEADY = 0.05, 2000
+DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
+KEPT = 0.1  # this share of it stays after the burn-in: enough to leave a T, too little to stay away from the best
 NEGLIGIBLE = 40.0  # nats: values of T that are less likely than the best one by more are not drawn
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics")
@@ -61,7 +65,7 @@ class Chain:
     assignments: np.ndarray  # int32[N]
     topics: int
     soft: int  # the number of the soft topic
-    rates: dict[int, np.ndarray]  # of SoftTopic
+    soft_topic: SoftTopic  # its weights
     lifts: dict[int, float]  # log of the extra weight of each T
     trace: np.ndarray  # float64[iterations, len(TRACE)]
     shares: list[dict[int, float]] = field(default_factory=list)  # of each batch of kept iterations: its weight by T
@@ -75,7 +79,7 @@ class Sampler:
     def __init__(self, corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain) -> None:
         self.corpus, self.prior, self.topic_prior, self.chain = corpus, prior, topic_prior, chain
         self.alpha, self.eta = float(prior.alpha), float(prior.eta)  # type: ignore[arg-type]
-        self.soft_topic = SoftTopic(corpus.token_count, corpus.document_lengths, self.alpha, chain.rates)
+        self.soft_topic = chain.soft_topic
         self._counts = self._counted(chain.topics + ROOM)
 
     def _counted(self, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,13 +91,21 @@ class Sampler:
 
     def iterate(self, learning: bool) -> None:
         chain = self.chain
-        self._sweep(learning)
-        if learning:
-            self.soft_topic.learn(chain.topics)
-            self._lower()
+        for _ in range(max(1, TOKENS // self.corpus.token_count)):
+            self._sweep(learning)
+            if learning:
+                self._learn()
         if chain.rng.random() < 1 / EVERY:
             self._split_or_merge()
         self._draw_topics()
+
+    def _learn(self) -> None:
+        """Learn from the last sweep: the weights of the soft topic and of T."""
+        chain, soft_topic = self.chain, self.soft_topic
+        gain = GAIN * min(1.0, STEADY / (soft_topic.sweeps + 1))
+        soft_topic.learn(chain.topics, int(self.sizes[chain.soft]), gain)
+        deepest = min(DEEPEST, soft_topic.penalty(chain.topics))
+        chain.lifts[chain.topics] = max(chain.lifts.get(chain.topics, 0.0) - gain, -deepest)
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -104,12 +116,6 @@ class Sampler:
         counts = (chain.topics, *self._counts, self.alpha, self.eta, assignments)
         soft = (chain.soft, bias.tilt, soft_topic.bins, rates, learning)
         soft_sweep(documents, terms, *counts, *soft, new_words(chain.rng))
-
-    def _lower(self) -> None:
-        """Give the present T a little less weight, so that the chain does not stay long (Wang & Landau 2001)."""
-        chain = self.chain
-        gain = GAIN * min(1.0, STEADY / (chain.done + 1))
-        chain.lifts[chain.topics] = max(chain.lifts.get(chain.topics, 0.0) - gain, -DEEPEST)
 
     # -- 2. T and the soft topic given the partition -----------------------------------------------------
 
@@ -175,18 +181,17 @@ class Sampler:
         if chain.topics + 1 not in self.topic_prior:
             return
         tokens = np.flatnonzero(chain.assignments == rng.integers(used))
-        pair = self._pair(tokens)
-        labels, log_work = pair.split(rng)
+        labels, log_work = self._pair(tokens).split(rng)
         if np.ptp(labels) == 0:  # one half is empty: not a split
             return
         before, assignments = chain.assignments, chain.assignments.copy()
         assignments[tokens[labels == 1]] = used
         sizes = np.append(self.sizes[:used], np.sum(labels == 1))
         sizes[before[tokens[0]]] -= sizes[-1]
-        log_ratio = log_work - pair.log_one() + self._log_topics(chain.topics + 1, sizes)
+        log_ratio = log_work + self._log_topics(chain.topics + 1, sizes)
         log_ratio -= self._log_topics(chain.topics, self.sizes[:used])
         log_ratio += self._log_pair(assignments, used + 1, int(before[tokens[0]]), used) + math.log(used / 2)
-        self._decide(True, len(tokens), log_work - pair.log_one(), log_ratio, assignments, used + 1, 1)
+        self._decide(True, len(tokens), log_work, log_ratio, assignments, used + 1, 1)
 
     def _merge(self, used: int) -> None:
         """Merge a pair of topics; pairs whose merger costs little are more likely."""
@@ -198,18 +203,17 @@ class Sampler:
         chosen = _draw(log_chances, rng)
         first, second = int(rows[chosen]), int(columns[chosen])
         tokens = np.flatnonzero((chain.assignments == first) | (chain.assignments == second))
-        pair = self._pair(tokens)
-        log_work = pair.merge(chain.assignments[tokens] == second, rng)
+        log_work = self._pair(tokens).merge(chain.assignments[tokens] == second, rng)
         assignments = chain.assignments.copy()
         assignments[tokens] = first
         assignments[assignments == used - 1] = second if second != used - 1 else first
         sizes = self.sizes[:used].copy()
         sizes[first] += sizes[second]
         sizes[second] = sizes[used - 1]
-        log_ratio = pair.log_one() - log_work + self._log_topics(chain.topics - 1, sizes[:-1])
+        log_ratio = -log_work + self._log_topics(chain.topics - 1, sizes[:-1])
         log_ratio -= self._log_topics(chain.topics, self.sizes[:used])
         log_ratio -= float(log_chances[chosen]) + math.log((used - 1) / 2)
-        self._decide(False, len(tokens), log_work - pair.log_one(), log_ratio, assignments, used - 1, -1)
+        self._decide(False, len(tokens), log_work, log_ratio, assignments, used - 1, -1)
 
     def _pair(self, tokens: np.ndarray) -> Pair:
         corpus = self.corpus
@@ -303,10 +307,12 @@ def run_chain(
     progress: Callable[[int], object] = lambda _: None,
 ) -> Chain:
     """Run one chain to its end, from its checkpoint if there is one."""
-    chain = checkpoint.load() or _new_chain(corpus, walk, number, seed)
+    chain = checkpoint.load() or _new_chain(corpus, prior, walk, number, seed)
     sampler = Sampler(corpus, prior, walk.topics, chain)
     while chain.done < len(chain.trace):
         kept = chain.done - walk.burn_in
+        if kept == 0:
+            chain.lifts = {topics: KEPT * lift for topics, lift in chain.lifts.items()}
         sampler.iterate(learning=kept < 0)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
         progress(chain.done)
@@ -315,12 +321,13 @@ def run_chain(
     return chain
 
 
-def _new_chain(corpus: Corpus, walk: Walk, number: int, seed: int) -> Chain:
+def _new_chain(corpus: Corpus, prior: Prior, walk: Walk, number: int, seed: int) -> Chain:
     """A chain from random topics."""
     rng, start = generator(seed, f"jump/chain-{number}"), walk.starts[number]
     assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32)
     trace = np.full((walk.burn_in + walk.iterations, len(TRACE)), np.nan)
-    return Chain(number, start, rng, assignments, start, 0, {}, {}, trace, [{} for _ in range(BATCHES)])
+    soft_topic = SoftTopic(corpus.token_count, corpus.document_lengths, float(prior.alpha))  # type: ignore[arg-type]
+    return Chain(number, start, rng, assignments, start, 0, soft_topic, {}, trace, [{} for _ in range(BATCHES)])
 
 
 def run_chains(

@@ -9,7 +9,8 @@ topic. Draws are weighted by the inverse of this weight, so their law is the pos
 How fast topics come and go depends on omega. The best shape makes all sizes equally likely, and it can be read off the
 sweeps: if tokens enter a topic of size s at the rate u(s) and leave it at the rate d(s), then in equilibrium
 p(s) u(s) = p(s + 1) d(s + 1) (transition matrix Monte Carlo; Fitzgerald, Picard & Silver 1999). These rates, without
-the bias, are collected during the burn-in; then omega is frozen.
+the bias, are collected during the burn-in; where the topic stays long all the same, its weight is lowered little by
+little (Wang & Landau 2001). Then omega is frozen.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ FLAT = 4.0  # tokens: sizes are to be visited with density 1 / sqrt(s + FLAT), b
 TRUSTED = 0.1  # in sweeps: with this many visits, rates count as much as the first guess
 NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
 FORGET = 0.999  # per sweep, so that rates from the beginning fade
-VISITS, IN, OUT = range(3)
+DEEPEST = 0.3  # of the penalty: by how much a size can be lowered
+REFRESH = 10  # sweeps from one renewal of omega to the next
+VISITS, IN, OUT, LOWERED = range(4)
 
 
 class Bias(NamedTuple):
@@ -54,6 +57,9 @@ class SoftTopic:
     lengths: np.ndarray  # of the documents
     alpha: float
     rates: dict[int, np.ndarray] = field(default_factory=dict)  # by T: float64[bins, 3], with VISITS, IN, OUT
+    lowered: dict[int, np.ndarray] = field(default_factory=dict)  # by T: float64[bins + 1], nats
+    used: dict[int, np.ndarray] = field(default_factory=dict)  # the rates that omega is made from
+    sweeps: int = 0  # that were learnt from
 
     def __post_init__(self) -> None:
         self._biases: dict[int, Bias] = {}
@@ -81,12 +87,19 @@ class SoftTopic:
         """The table that sweeps with this T add to."""
         if topics not in self.rates:
             self.rates[topics] = np.zeros((len(self._edges) - 1, 3))
+            self.lowered[topics] = np.zeros(len(self._edges))
         return self.rates[topics]
 
-    def learn(self, topics: int) -> None:
-        """Make omega anew from the rates, which have changed for this T."""
+    def learn(self, topics: int, size: int, gain: float) -> None:
+        """Learn from a sweep with this T that left the soft topic with this size."""
         self.rates[topics] *= FORGET
-        self._biases.clear()
+        if size < len(self.bias(topics).tilt):
+            lowered = self.lowered[topics]
+            lowered[self.bins[size]] = min(lowered[self.bins[size]] + gain, DEEPEST * self.penalty(topics))
+        self.sweeps += 1
+        if self.sweeps % REFRESH == 0:
+            self.used = {t: np.column_stack([rates, self.lowered[t][:-1]]) for t, rates in self.rates.items()}
+            self._biases.clear()
 
     def bias(self, topics: int) -> Bias:
         if topics not in self._biases:
@@ -102,15 +115,18 @@ class SoftTopic:
         force, trust = self._force(topics, last)
         log_share = np.concatenate([[0.0], np.cumsum((1 - trust) * guess + trust * force * np.diff(edges))])
         sizes = np.arange(edges[-1] + 1)
-        omega = np.interp(sizes, edges, np.maximum(log_share[-1] - log_share, 0.0))
+        most_likely = np.maximum.accumulate(log_share[::-1])[::-1]  # of the sizes from this one on
+        omega = np.interp(sizes, edges, most_likely - log_share)
         omega += 0.5 * np.log((edges[-1] + FLAT) / (sizes + FLAT))
         omega *= penalty / omega[0]  # then a new, empty topic is as likely as no new topic
+        if topics in self.used:
+            omega -= np.interp(sizes, edges, np.append(self.used[topics][:last, LOWERED], 0.0))
         return Bias(omega, np.exp(np.diff(omega)))
 
     def _force(self, topics: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """d log p(s) / ds in each bin, without the bias, and how far it is to be trusted, from 0 to 1."""
-        near = [t for t in range(topics - NEAR, topics + NEAR + 1) if t in self.rates]
-        rates = sum((FADE ** abs(t - topics) * self.rates[t][:last] for t in near), np.zeros((last, 3)))
+        near = [t for t in range(topics - NEAR, topics + NEAR + 1) if t in self.used]
+        rates = sum((FADE ** abs(t - topics) * self.used[t][:last, :LOWERED] for t in near), np.zeros((last, 3)))
         with np.errstate(divide="ignore", invalid="ignore"):
             force = np.log(rates[:, IN] / rates[:, OUT])
             # from 0 to 1: no token can leave an empty topic
