@@ -22,7 +22,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from bayestopics.base.problems import InputError
 from bayestopics.evidence import pmmh as module
-from bayestopics.evidence import pseudo_marginal
 from bayestopics.evidence.pmmh import Made, TopicPosterior, Wanted, given_by
 from bayestopics.evidence.pseudo_marginal import Estimates, Inner
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -297,7 +296,7 @@ class Dying(Estimates):
 def test_an_error_in_a_worker_is_one_line(
     estimates: type, line: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pseudo_marginal, "Estimates", estimates)
+    monkeypatch.setattr(Inner, "estimates", lambda inner, corpus, prior, seed, _: estimates(corpus, prior, inner, seed))
     with pytest.raises(InputError, match=f"^{line}$"):
         pmmh(tiny(), PRIOR, topics=RANGE, starts=[2], iterations=5, workers=2)
     assert capfd.readouterr() == ("", "")  # the workers say nothing
