@@ -90,6 +90,10 @@ def plan(settings: Settings) -> Plan:
     for part in PARTS:
         for entry in here[part]:
             settings.insist_among(entry["corpus"], part, priors=priors)
+    for entry in here["bounds"]:
+        truth = priors[entry["corpus"]].get("expected_topics", 0)
+        needed = {truth - 1, truth} <= set(entry["topics"])
+        settings.insist(needed, f"bounds: {entry['corpus']} needs bounds at its true T and one less")
     kinds = {
         "exact": [("exact", entry) for entry in here["exact"]],
         "pmmh": list(_walks(here["walks"])),
