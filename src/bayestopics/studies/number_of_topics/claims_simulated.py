@@ -57,11 +57,11 @@ def t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     most = max(len(steps) for steps in arrivals.values())
     at = ", ".join(f"{step:,.0f}" if math.isfinite(step) else "never" for step in medians)
     ours = (
-        f"{corpus}: for m = {_listed(arrivals)} the running means of {_listed(there)} of {most} chains stay at 20, the "
-        f"median from step {at}"
+        f"{corpus}: for m = {_listed(arrivals)}, {_listed(there)} of {most} running means stay at 20, the median from "
+        f"step {at}"
     )
     all_there = sum(there) == len(chains)
-    if not all_there and min(len(record.trace) for record in chains) < 4000:
+    if any(arrival_at(record, 20) is None and len(record.trace) < 4000 for record in chains):
         return Answer(ours, TOO_SHORT, "not comparable", details)
     parts = (all_there, max(medians) < 4000, medians == sorted(medians, reverse=True) and math.isfinite(medians[0]))
     coupled = any("before" in record.task.params for record in chains)
@@ -166,10 +166,8 @@ def t6(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
         readings["independent"] = log_evidence_by(records, corpus, "chib-independent")
     if not all({18, 19, 20, 21} <= set(one.index) for one in (yardstick, *readings.values())):
         raise MissingRecords([f"T = 18..21 on {corpus}"])
-    told = "; ".join(
-        f"{name}: largest at T = {one.idxmax()}, {one[18] - one[20]:+,.0f}" for name, one in readings.items()
-    )
-    ours = f"{corpus}, and log ratio of 18 to 20: {told} nats (yardstick: {yardstick[18] - yardstick[20]:+,.0f})"
+    told = [f"{name}: best T {one.idxmax()}, {one[18] - one[20]:+,.0f}" for name, one in readings.items()]
+    ours = f"{corpus}, with log m(18) / m(20): {'; '.join(told)}; yardstick: {yardstick[18] - yardstick[20]:+,.0f} nats"
     # a chain that stays in one labelling misses a factor of T!, one for every order of the labels
     labelled = chib + gammaln(chib.index + 1)
     columns = {"chib": chib, "chib_with_factorial": labelled, "yardstick": yardstick}

@@ -148,11 +148,11 @@ def t15(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) ->
     table = pd.DataFrame(rows)
     off = (table["topics"] - truth).abs().groupby(table["method"])
     found = [f"{name} {span('{:.0f}', list(part))}" for name, part in table.groupby("method", sort=False)["topics"]]
-    ours = f"best T on {len(corpora)} corpora (true T: {truth}): {', '.join(found)}"
+    ours = f"best T on {' and '.join(corpora)} (true T: {truth}): {', '.join(found)}"
     parts = (
         off.max()["PMMH"] <= 1,
         off.max()["leave-one-out"] <= 3 and off.mean()["leave-one-out"] >= off.mean()["PMMH"],
         bool((off.min()[list(RIVALS)] > 1).all()),
     )
-    which = "" if corpora != [SHORTER] else f"{SHORTER}: documents of 50 words; "
+    which = "" if corpora != [SHORTER] else "its documents have 50 words instead of 300; "
     return Answer(ours, which + doubts(chains), verdict(*parts), table)

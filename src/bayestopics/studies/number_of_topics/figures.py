@@ -44,7 +44,8 @@ NAMES = {
     "harmonic-z": "harmonic mean, z",
     "harmonic-psi": "harmonic mean, psi (error unknown)",
 }
-LOOK = looks((*PATHS, *(method for method in METHODS if method != "annealing")))  # annealing goes along the paths
+OTHERS = [path for path in PATHS if path != YARDSTICK]
+LOOK = looks((YARDSTICK, *(method for method in METHODS if method != "annealing"), *OTHERS))
 
 
 def _mark(axis: Axes, record: Result, vertical: bool) -> None:
