@@ -104,11 +104,11 @@ def draw_walks(records: list[Result], scale: str, steps: int) -> Figure:
 
 
 def _alike(walks: list[Result]) -> list[list[Result]]:
-    """Chains that differ only in their random numbers, in the order of the start and of m."""
+    """Chains that differ only in their random numbers: those of the paper first, in the order of the start and of m."""
     groups: dict[tuple[Any, ...], list[Result]] = {}
     for record in walks:
         params = record.task.params
-        how = (params["kind"] != "pmmh", params["sampler"] == "prior", params["sampler"], params.get("z_start", ""))
+        how = (params["kind"] != "pmmh", params["sampler"] != "single-site", params["sampler"], "z_start" in params)
         groups.setdefault((*how, params["most"], params["start"], params["inner"]), []).append(record)
     return [groups[key] for key in sorted(groups)]
 

@@ -201,22 +201,26 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
     }
 
 
-def _answers(runs: Mapping[str, Run], settings: Settings) -> dict[str, Figure]:
-    """All methods side by side, on the corpora that have more than the yardstick. Chains from one start share their
-    estimates: the one with the largest m of the paper is shown."""
-    corpora = [run.params["corpus"] for run in runs.values() if run.params.get("method") == "chib"]
+def _answering(runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """The runs whose answers are compared. Chains from one start share their estimates: the one with the largest m of
+    the paper is among them."""
     walks: dict[tuple[Any, ...], str] = {}
     for name in chosen(runs, "pmmh", sampler="single-site", z_start=None):
         params = runs[name].params
         if params["inner"] <= LARGEST_M:
             key = (params["corpus"], params["start"], params.get("chain"))
             walks[key] = max(walks.get(key, name), name, key=lambda one: runs[one].params["inner"])
-    shown = [*walks.values(), *chosen(runs, "evidence", "score")]
+    return (*walks.values(), *chosen(runs, "evidence", "score"))
+
+
+def _answers(runs: Mapping[str, Run], settings: Settings) -> dict[str, Figure]:
+    """All methods side by side, on the corpora that have them all; the last is the estimate inside PMMH."""
+    corpora = [run.params["corpus"] for run in runs.values() if run.params.get("method") == "pseudo-marginal"]
     entries = settings.entries
     return {
         "answers": Figure(
             "draw_answers",
-            tuple(name for name in shown if runs[name].corpus in corpora),
+            tuple(name for name in _answering(runs) if runs[name].corpus in corpora),
             ANSWERS_FIGURE,
             "the number of topics by every method",
             {
@@ -231,7 +235,7 @@ def _tables(runs: Mapping[str, Run], timed: bool) -> dict[str, Table]:
     evidence, ladders = chosen(runs, "evidence"), chosen(runs, "ladder")
     found = {
         "walks": (chosen(runs, *WALKS), "PMMH chains over the number of topics", WALKS_TABLE),
-        "answers": (chosen(runs, "pmmh", "evidence", "score"), "The number of topics by every method", ANSWERS_FIGURE),
+        "answers": (_answering(runs), "The number of topics by every method", ANSWERS_FIGURE),
         "evidence": (evidence, "Methods for the evidence, compared with the yardstick", EVIDENCE_TABLE),
         "ladders": (ladders, "Annealing on simulated corpora, from below and from above", LADDERS_TABLE),
         "lengths": (ladders, "How long a ladder must be for a standard error of 1 nat", LENGTHS_TABLE),
