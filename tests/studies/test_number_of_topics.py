@@ -267,7 +267,7 @@ def test_t1_wants_all_chains_to_arrive_and_stay():
     one_of_five = named(*good, *(walk("lda-20", 10 * one, chain=n) for n, one in enumerate((there, there, leaves), 2)))
     found = claims_simulated.t1(one_of_five, {}, T1)
     assert found.verdict == "partly"  # the median chain arrives
-    assert "for m = 50, 75, 3, 1 of 4 running means stay at 20" in found.ours
+    assert "stay at 20: 3, 1 of 4 for m = 50, 75;" in found.ours
     large = named(walk("lda-20", there), walk("lda-20", there, inner=5000))
     for missing in ({}, named(walk("lda-20", 10 * leaves)), large):  # one m of the paper alone is not enough
         with pytest.raises(MissingRecords):

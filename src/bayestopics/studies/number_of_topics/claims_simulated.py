@@ -56,10 +56,8 @@ def t1(records: Records, entries: dict[str, Entry], numbers: dict[str, Any]) -> 
     there = [len(steps) - steps.count(None) for steps in arrivals.values()]
     most = max(len(steps) for steps in arrivals.values())
     at = ", ".join(f"{step:,.0f}" if math.isfinite(step) else "never" for step in medians)
-    ours = (
-        f"{corpus}: for m = {_listed(arrivals)}, {_listed(there)} of {most} running means stay at 20, the median from "
-        f"step {at}"
-    )
+    ours = f"{corpus}: running means that stay at 20: {_listed(there)} of {most} for m = {_listed(arrivals)}; "
+    ours += f"median step {at}"
     all_there = sum(there) == len(chains)
     if any(arrival_at(record, 20) is None and len(record.trace) < 4000 for record in chains):
         return Answer(ours, TOO_SHORT, "not comparable", details)

@@ -44,6 +44,7 @@ NAMES = {
     "harmonic-z": "harmonic mean, z",
     "harmonic-psi": "harmonic mean, psi (error unknown)",
 }
+PATH_LOOK = looks(PATHS)
 OTHERS = [path for path in PATHS if path != YARDSTICK]
 LOOK = looks((YARDSTICK, *(method for method in METHODS if method != "annealing"), *OTHERS))
 
@@ -175,7 +176,7 @@ def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Fi
         top = less[YARDSTICK].loc[shown]
         for axis, tables, title, depth in zip(axes[0, 1:], (less, {YARDSTICK: top}), titles, depths, strict=True):
             _draw_methods(axis, tables)
-            axis.set(title=title, ylim=(-depth, 0.2 * depth))
+            axis.set(title=title, ylim=(-1.05 * depth, 0.2 * depth))
     for axis in axes[0]:
         _mark(axis, records[0], vertical=True)
         axis.set(xlabel="number of topics", ylabel="nats")
@@ -274,7 +275,11 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
         table = scatter(record)
         for path, part in table.groupby("path", sort=False):
             axis.plot(
-                part["seconds"], part["scatter"], label=NAMES.get(str(path), str(path)), markersize=5, **LOOK[str(path)]
+                part["seconds"],
+                part["scatter"],
+                label=NAMES.get(str(path), str(path)),
+                markersize=5,
+                **PATH_LOOK[str(path)],
             )
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.task.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
