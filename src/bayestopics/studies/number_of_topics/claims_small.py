@@ -27,10 +27,9 @@ from bayestopics.studies.number_of_topics.reading import (
     median,
     record_of,
     simulated_corpus,
-    span,
     walks_on,
 )
-from bayestopics.studies.number_of_topics.tables import YARDSTICK
+from bayestopics.studies.number_of_topics.tables import YARDSTICK, span
 from bayestopics.studies.records import Records, of_kind, require
 
 SMALL = ("lda-6-a", "lda-6-b", "lda-6-c")

@@ -21,13 +21,13 @@ from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.plots import LINES, looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics.ladders import scatter
-from bayestopics.studies.number_of_topics.reading import span
 from bayestopics.studies.number_of_topics.tables import (
     YARDSTICK,
     answers_table,
     evidence_of,
     method_of,
     running_mean,
+    span,
     with_standard_errors,
 )
 from bayestopics.studies.records import MissingRecords
@@ -274,13 +274,8 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
     for axis, record in zip(axes[0], records, strict=True):
         table = scatter(record)
         for path, part in table.groupby("path", sort=False):
-            axis.plot(
-                part["seconds"],
-                part["scatter"],
-                label=NAMES.get(str(path), str(path)),
-                markersize=5,
-                **PATH_LOOK[str(path)],
-            )
+            look = {"markersize": 5, **PATH_LOOK[str(path)]}
+            axis.plot(part["seconds"], part["scatter"], label=NAMES.get(str(path), str(path)), **look)
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.task.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
         axis.set(xlabel="CPU seconds per estimate", ylabel="scatter of log-estimates (nats)")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.runs.result import Result
-from bayestopics.studies.number_of_topics.tables import evidence_of, running_mean
+from bayestopics.studies.number_of_topics.tables import evidence_of, running_mean, span
 from bayestopics.studies.records import MissingRecords, Records, of_kind
 
 PAPER = "Chen & Doss"
@@ -83,11 +83,6 @@ def doubts(records: list[Result]) -> str:
     rates = [record.metrics["acceptance_rate"] for record in records]
     scatter, accepted = span("{:,.0f}", sds), span("{:.2%}", rates)
     return f"log-estimates at the mode scatter by {scatter} nats; {accepted} of proposals accepted after burn-in"
-
-
-def span(form: str, values: list[float]) -> str:
-    ends = dict.fromkeys((form.format(min(values)), form.format(max(values))))
-    return " to ".join(ends)
 
 
 def when(step: float | None, steps: int) -> str:

@@ -61,6 +61,11 @@ def first_step(trace: pd.DataFrame, topics: int) -> int | None:
     return int(np.argmax(there)) + 1 if there.any() else None
 
 
+def span(form: str, values: list[float]) -> str:
+    """The smallest and the largest of these values, or the one that they have in common."""
+    return " to ".join(dict.fromkeys((form.format(min(values)), form.format(max(values)))))
+
+
 # -- tables -------------------------------------------------------------------------------------------
 
 
