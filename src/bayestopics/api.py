@@ -126,8 +126,8 @@ def evidence(
     prior : Prior, optional
         The Dirichlet parameters alpha and eta. By default, ``Prior()``.
     method : str
-        ``"annealing"`` is the method to trust; ``"pseudo-marginal"``, ``"chib"``, ``"harmonic-z"`` and
-        ``"harmonic-psi"`` are there for comparison.
+        ``"annealing"`` is the method to trust; ``"pseudo-marginal"``, ``"chib"``, ``"chib-independent"``,
+        ``"harmonic-z"`` and ``"harmonic-psi"`` are there for comparison.
     path : str
         Where annealing starts: ``"reference"``, a distribution fitted to the corpus; or the prior, with ``"ais"``,
         ``"smc"`` or ``"replica-exchange"`` (which is biased).

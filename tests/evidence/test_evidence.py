@@ -13,7 +13,8 @@ from scipy.special import gammaln, logsumexp
 
 import oracle
 from bayestopics.base.problems import InputError
-from bayestopics.evidence import ESTIMATORS, PATHS, annealing, smc, tempered
+from bayestopics.evidence import ESTIMATORS, PATHS, annealing, chib_independent, smc, tempered
+from bayestopics.evidence import chib as chib_module
 from bayestopics.evidence import harmonic as harmonic_module
 from bayestopics.evidence.chib import chib
 from bayestopics.evidence.compute import estimator, evidence
@@ -151,20 +152,35 @@ def test_other_means_than_the_harmonic_are_caught(which, topics, prior, monkeypa
             oracle.check_unbiased(-wrong, -exact)
 
 
-def test_chib_with_a_large_prior():
+@pytest.mark.parametrize("continued", [True, False])
+def test_chib_with_a_large_prior(continued):
     """The estimates scatter by 0.001."""
     prior, rng = Prior(20.0, 20.0), np.random.default_rng(8)
     exact = oracle.enumerate_all(CORPUS, 2, prior).log_evidence
-    assert chib(CORPUS, 2, prior, sweeps=3000, pilot=50, rng=rng).log_evidence == pytest.approx(exact, abs=0.01)
+    found = chib(CORPUS, 2, prior, sweeps=3000, pilot=50, rng=rng, continued=continued)
+    assert found.log_evidence == pytest.approx(exact, abs=0.01)
 
 
-def test_chib_with_a_small_prior_and_its_labellings():
+@pytest.mark.parametrize("continued", [True, False])
+def test_chib_with_a_small_prior_and_its_labellings(continued):
+    """Here the labels switch freely, so that it does not matter where the main chain starts."""
     prior, rng = Prior(0.4, 0.3), np.random.default_rng(9)
     exact = oracle.enumerate_all(CORPUS, 2, prior).log_evidence
-    found = [chib(CORPUS, 2, prior, sweeps=1500, pilot=50, rng=rng) for _ in range(10)]
+    found = [chib(CORPUS, 2, prior, sweeps=1500, pilot=50, rng=rng, continued=continued) for _ in range(10)]
     values = np.array([one.log_evidence for one in found])
     assert abs(values.mean() - exact) < 9.5 * values.std(ddof=1) / np.sqrt(10)
     assert found[0].one_labelling == pytest.approx(found[0].log_evidence + math.log(2))
+
+
+def test_a_main_chain_of_its_own_has_other_labels():
+    """Two documents of one word each that is the other's: no chain of ten sweeps exchanges its labels."""
+    corpus, prior = oracle.tiny_corpus([40 * [0], 40 * [1]], 2), Prior(0.1, 0.1)
+    together, apart = (
+        [module.repeat(corpus, 2, prior, 10, np.random.default_rng(seed)) for seed in range(8)]
+        for module in (chib_module, chib_independent)
+    )
+    assert np.ptp(together) < 5
+    assert np.ptp(apart) > 20  # by chance the labels of some of the eight agree
 
 
 def test_beta_cancels_in_chibs_identity():

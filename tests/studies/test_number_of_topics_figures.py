@@ -35,8 +35,8 @@ def chain(topics, estimates, **more):
 
 def test_walks_have_t_its_running_mean_and_the_log_estimate():
     """Guards a panel that draws another's column, steps from 0, and a chain in the wrong colour."""
-    made = [chain([4, 2, 6], [-7.0, -8.0, -9.0]), chain([3, 3, 9], [-70.0, -60.0, -50.0], start=3)]
-    axes = figures.draw_walks(made, "smoke").axes
+    made = [chain([4, 2, 6], [-7.0, -8.0, -9.0]), chain([3, 3, 9], [-70.0, -60.0, -50.0], start=40)]
+    axes = figures.draw_walks(made, "smoke", 3).axes
     assert list(lines(axes[0])) == [[(1, 4), (2, 2), (3, 6)], [(1, 3), (2, 3), (3, 9)]]
     assert lines(axes[1]) == [[(1, 4), (2, 3), (3, 4)], [(1, 3), (2, 3), (3, 5)]]
     assert lines(axes[2]) == [[(1, -7), (2, -8), (3, -9)], [(1, -70), (2, -60), (3, -50)]]
@@ -47,10 +47,29 @@ def test_walks_have_t_its_running_mean_and_the_log_estimate():
     assert {axis.get_xscale() for axis in axes} == {"log"}
 
 
+def test_walks_have_the_same_axes_and_the_best_t_of_the_yardstick():
+    """Guards limits from the data, a T of the wrong end of the evidence, and a chain that is no chain."""
+    made = [chain([4, 2, 6], -7.0), evidences("whales", "reference", {3: 1.0, 29: 9.0, 40: 2.0})]
+    left, middle, right = figures.draw_walks(made, "smoke", 1000).axes
+    assert left.get_xlim() == middle.get_xlim() == right.get_xlim() == pytest.approx((0.9, 1100))
+    assert left.get_ylim() == middle.get_ylim() == pytest.approx((1.8, 110))
+    assert across(left) == across(middle) == [5, 29]
+    assert len(lines(left)) == 1
+
+
+def test_the_legend_of_walks_goes_by_m_and_has_one_line_for_several_chains():
+    """Guards the order of the names, in which 100 comes before 50, and a colour for every chain."""
+    made = [chain([4, 2], -7.0, inner=m, chain=c) for m in (100, 50, 5000) for c in (1, 2)]
+    figure = figures.draw_walks(made, "smoke", 3)
+    told = [label.split(":")[0] for label in legend_of(figure)]
+    assert told[:3] == ["from 30, m = 50 (2 chains)", "from 30, m = 100 (2 chains)", "from 30, m = 5000 (2 chains)"]
+    assert len({one.get_color() for one in figure.axes[1].get_lines()[:6]}) == 3
+
+
 def test_estimates_of_the_prior_are_not_drawn():
     """Guards the scale of the third panel."""
     made = [chain([4, 2], [-7.0, -8.0]), chain([3, 3], [-1e6, -1e6], sampler="prior")]
-    axes = figures.draw_walks(made, "smoke").axes
+    axes = figures.draw_walks(made, "smoke", 3).axes
     assert [len(lines(axis)) for axis in axes] == [2, 2, 1]
 
 
@@ -76,13 +95,25 @@ def test_evidence_has_its_bars_and_stands_beside_the_yardstick():
     assert list(curves(left).values())[-2:] == [[(2, -10), (3, -4)], [(2, -20), (3, -30)]]
     assert bars(left, 0) == [(2, -10.5, -9.5), (3, -6.0, -2.0)]
     assert bars(left, 1) == [(2, -23.0, -17.0), (3, -30.25, -29.75)]
+    assert list(curves(middle).values())[-2:] == [[(2, -6), (3, 0)], [(2, -16), (3, -26)]]
+    assert curves(right)[figures.NAMES["reference"]] == [(2, -6), (3, 0)]
+    assert len(right.containers) == 1  # the top of the yardstick, and nothing else
     for axis in (middle, right):
-        assert list(curves(axis).values())[-2:] == [[(2, -6), (3, 0)], [(2, -16), (3, -26)]]
         assert bars(axis, 0) == [(2, -6.5, -5.5), (3, -2.0, 2.0)]
     assert [across(axis)[-1] for axis in (left, middle, right)] == [3, 3, 3]
     assert right.get_xlim() == (1, 4)
     looks = [[c.lines[0].get_color() for c in axis.containers] for axis in (left, middle, right)]
-    assert looks[0] == looks[1] == looks[2] == [figures.LOOK[name]["color"] for name in ("reference", "chib")]
+    assert looks[0] == looks[1] == [figures.LOOK[name]["color"] for name in ("reference", "chib")]
+    assert looks[2] == looks[0][:1]
+
+
+def test_no_line_goes_through_t_that_were_not_tried():
+    """Guards lines across a gap; there are marks at every T that was tried."""
+    axis = evidence_axes(evidences("x", "chib", {2: 1.0, 3: 2.0, 9: 3.0}))[0]
+    (joined,) = (one for one in axis.get_lines() if one.get_linestyle() != "None" and len(one.get_xdata()) > 2)
+    assert [y for x, y in line(joined) if 3 < x < 9] == pytest.approx(5 * [np.nan], nan_ok=True)
+    assert [(x, y) for x, y in line(joined) if not np.isnan(y)] == [(2, 1), (3, 2), (9, 3)]
+    assert next(iter(curves(axis).values())) == [(2, 1), (3, 2), (9, 3)]
 
 
 def test_every_method_has_its_own_name_in_the_legend():

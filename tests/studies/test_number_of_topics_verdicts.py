@@ -6,10 +6,18 @@ import pytest
 from scipy.stats import kendalltau
 from test_number_of_topics import evidences, named, scores, walk
 
-from bayestopics.corpus.registry import Entry
 from bayestopics.studies.errors import found, table_of
-from bayestopics.studies.number_of_topics import claims, constants, ladders, tables
-from made_up import parts, record
+from bayestopics.studies.number_of_topics import (
+    claims,
+    claims_simulated,
+    claims_small,
+    constants,
+    ladders,
+    reading,
+    tables,
+)
+from bayestopics.studies.number_of_topics.errors import share_of
+from made_up import errors_from, parts, record
 
 WHALES, BIRDS = claims.REAL
 
@@ -20,38 +28,55 @@ WHALES, BIRDS = claims.REAL
 @pytest.mark.parametrize(("away", "arrival"), [(0, 1), (3, 60), (10, 200)])
 def test_arrival_is_the_first_step_from_which_the_mean_stays(away, arrival):
     """Guards the half, and steps counted from 0: after n steps the mean is 20 + 10 away / n."""
-    assert claims._arrival(walk("x", away * [30] + 990 * [20]), 20) == arrival
-    assert claims._arrival(walk("x", away * [10] + 990 * [20]), 20) == arrival  # from below
-    assert claims._arrival(walk("x", 990 * [20] + 600 * [30]), 20) is None  # it left again
+    assert reading.arrival_at(walk("x", away * [30] + 990 * [20]), 20) == arrival
+    assert reading.arrival_at(walk("x", away * [10] + 990 * [20]), 20) == arrival  # from below
+    assert reading.arrival_at(walk("x", 990 * [20] + 600 * [30]), 20) is None  # it left again
 
 
 @pytest.mark.parametrize(("away", "soon"), [(199, True), (200, False)])
 def test_t1_in_under_four_thousand_steps(away, soon):
     """Guards the number of steps: 3980, and 4000, which is not under it."""
     made = [walk("lda-20", n * [30] + (9000 - n) * [20], inner=m) for n, m in ((away, 50), (100, 75))]
-    assert parts(claims, "T1", *made) == [soon, True]
+    assert parts(claims_simulated, "T1", *made) == [True, soon, True]
+
+
+@pytest.mark.parametrize(("late", "soon"), [(1, True), (3, False)])
+def test_t1_the_median_chain_counts(late, soon):
+    """Guards the mean, the fastest and the slowest of five chains; with one m in time, the other still counts."""
+    aways = [100, 100, 100, 100, 100]
+    aways[:late] = late * [300]
+    made = [walk("lda-20", n * [30] + (9000 - n) * [20], chain=c) for c, n in enumerate(aways, 1)]
+    made += [walk("lda-20", n * [30] + (9000 - n) * [20], inner=75, chain=c) for c, n in enumerate(5 * [10], 1)]
+    assert parts(claims_simulated, "T1", *made) == [True, soon, True]
+
+
+def test_t1_every_chain_has_to_stay():
+    """Guards a verdict on the median alone."""
+    made = [walk("lda-20", 10 * [30] + 8990 * [20], inner=m, chain=c) for m in (50, 75) for c in (1, 2, 3)]
+    made.append(walk("lda-20", 9000 * [30], chain=4))
+    assert parts(claims_simulated, "T1", *made) == [False, True, True]
 
 
 @pytest.mark.parametrize(("second", "faster"), [(90, True), (100, True), (110, False)])
 def test_t1_larger_m_is_no_slower(second, faster):
     """Guards the direction, and chains that are not in the order of m."""
     made = [walk("lda-20", n * [30] + (9000 - n) * [20], inner=m) for n, m in ((second, 100), (100, 50))]
-    assert parts(claims, "T1", *made) == [True, faster]
+    assert parts(claims_simulated, "T1", *made) == [True, True, faster]
 
 
-@pytest.mark.parametrize(("length", "expected"), [(3999, "not comparable"), (4000, [False, False])])
+@pytest.mark.parametrize(("length", "expected"), [(3999, "not comparable"), (4000, [False, False, False])])
 def test_t1_shorter_chains_are_not_judged(length, expected):
     """Guards how long a chain has to be that did not arrive."""
     made = [walk("lda-20", length * [30], inner=50), walk("lda-20", 9000 * [20], inner=75)]
-    assert parts(claims, "T1", *made) == expected
+    assert parts(claims_simulated, "T1", *made) == expected
 
 
 @pytest.mark.parametrize(("step", "soon"), [(99, True), (100, False)])
 def test_t4_in_under_a_hundred_steps_and_stays(step, soon):
     """Guards the hundred, and a chain that leaves 2 again."""
     there = (step - 1) * [30] + 100 * [2]
-    assert parts(claims, "T4", walk("lda-20", there, sampler="prior")) == [soon, True]
-    assert parts(claims, "T4", walk("lda-20", [*there, 3], sampler="prior")) == [soon, False]
+    assert parts(claims_simulated, "T4", walk("lda-20", there, sampler="prior")) == [soon, True]
+    assert parts(claims_simulated, "T4", walk("lda-20", [*there, 3], sampler="prior")) == [soon, False]
 
 
 # -- evidence ----------------------------------------------------------------------------------------------
@@ -74,7 +99,7 @@ def test_t5_rank_correlation_above_nine_tenths(which, swaps, rises):
     assert (kendalltau(TOPICS, wrong).statistic > 0.9) == rises
     both = [values, values]
     both[which] = wrong
-    assert parts(claims, "T5", *harmonic(*(1000 * one for one in both)))[0] == rises
+    assert parts(claims_simulated, "T5", *harmonic(*(1000 * one for one in both)))[0] == rises
 
 
 @pytest.mark.parametrize(("apart", "equal"), [(1.89, True), (1.91, False), (-1.91, False)])
@@ -82,7 +107,7 @@ def test_t5_a_tenth_of_the_range(apart, equal):
     """Guards the tenth of the range of 19, and differences of either sign, at any one T."""
     psi = np.arange(20.0)
     psi[7] += apart
-    assert parts(claims, "T5", *harmonic(np.arange(20.0), psi))[1] == equal
+    assert parts(claims_simulated, "T5", *harmonic(np.arange(20.0), psi))[1] == equal
 
 
 def chib(**changes):
@@ -104,8 +129,14 @@ def chib(**changes):
     ],
 )
 def test_t6_three_parts(changes, expected):
-    """Guards where Chib peaks, the thousand nats, and that T = 20 is below both neighbours."""
-    assert parts(claims, "T6", *chib(**changes)) == expected
+    """Guards where Chib peaks, the thousand nats, and that T = 20 is below both neighbours; in either reading."""
+    assert parts(claims_simulated, "T6", *chib(**changes)) == expected
+    flat = dict.fromkeys(range(17, 22), 0.0)
+    other = evidences("lda-20", "chib-independent", flat)
+    assert parts(claims_simulated, "T6", *chib(**changes), other) == expected
+    made = [evidences("lda-20", "chib", flat), chib(**changes)[1]]
+    values = tables.evidence_of(chib(**changes)[0]).to_dict()
+    assert parts(claims_simulated, "T6", *made, evidences("lda-20", "chib-independent", values)) == expected
 
 
 @pytest.mark.parametrize(("steps", "holds"), [(51, True), (50, False)])
@@ -163,17 +194,17 @@ def test_t11_another_best_t_in_another_repeat():
 
 
 def diffuse(masses=(0.25, 0.5, 0.25), mode=6, level=(5, 6, 7, 6), away=20, concentrated=6):
-    estimated = walk("lda-6", 100 * [mode], start=12)
+    estimated = walk("lda-20", 100 * [mode + 14], start=12)
     estimated.task.params["kind"] = "empirical"
     estimated.metrics.update(alpha=0.1, eta=0.5)
-    object.__setattr__(estimated.task, "name", "lda-6-empirical")
+    object.__setattr__(estimated.task, "name", "lda-20-empirical")
     yardstick = evidences("lda-6-few", "reference", {t: np.log(p) for t, p in zip((5, 6, 7), masses, strict=True)})
     moving = walk("lda-6-few", away * [12] + 400 * list(level))
     return [estimated, walk("lda-6", 100 * [concentrated], start=3), yardstick, moving]
 
 
 def t14(*records):
-    return parts(claims, "T14", *records, entries={"lda-6": Entry("lda-6", "", generator={"topics": 6})})
+    return parts(claims_small, "T14", *records)
 
 
 @pytest.mark.parametrize(("mode", "near"), [(5, True), (7, True), (4, False), (8, False)])
@@ -198,12 +229,14 @@ def test_t14_later_than_on_the_larger_corpus():
     assert t14(*diffuse(masses=(1 / 6, 1 / 6, 2 / 3), level=(6, 6, 7, 6), away=1))[1]  # its mean is 6.5
 
 
-def t15(modes=(6,), score=8, chib=9, z=9, psi=9):
-    best = {"chib": chib, "harmonic-z": z, "harmonic-psi": psi}
-    made = [evidences("lda-6", name, {6: 0.0, t: 1.0}) for name, t in best.items()]
-    made += [walk("lda-6", 10 * [mode], start=n) for n, mode in enumerate(modes)]
-    found = record("score", "lda-6-leave-one-out", {}, {"best_topics": score}, corpus="lda-6")
-    return parts(claims, "T15", *made, found)
+def t15(modes=(6,), score=8, chib=9, z=9, psi=9, corpora=("lda-6",)):
+    made = []
+    for corpus in corpora:
+        best = {"chib": chib, "harmonic-z": z, "harmonic-psi": psi}
+        made += [evidences(corpus, name, {6: 0.0, t: 1.0}) for name, t in best.items()]
+        made += [walk(corpus, 10 * [mode], start=n) for n, mode in enumerate(modes)]
+        made.append(record("score", f"{corpus}-leave-one-out", {}, {"best_topics": score}, corpus=corpus))
+    return made
 
 
 @pytest.mark.parametrize(
@@ -223,7 +256,18 @@ def t15(modes=(6,), score=8, chib=9, z=9, psi=9):
 )
 def test_t15_within_one_and_within_three(changes, expected):
     """Guards the one, the three, who may not be nearer than whom, and every rival."""
-    assert t15(**changes) == expected
+    assert parts(claims_small, "T15", *t15(**changes)) == expected
+
+
+def test_t15_takes_the_three_corpora_that_have_everything():
+    """Guards a fourth corpus among the three, and one whose scores are missing."""
+    good, bad = t15(corpora=claims_small.SMALL), t15(modes=(9,), chib=6)
+    assert parts(claims_small, "T15", *good, *bad) == [True, True, True]
+    assert parts(claims_small, "T15", *good[:-1], *bad) == [True, True, True]  # two of the three
+    without = [one for one in good if "leave-one-out" not in one.task.name]
+    assert parts(claims_small, "T15", *without, *bad)[0] is False  # none of the three: the one that replaces them
+    worse = t15(modes=(9,), corpora=claims_small.SMALL[2:])
+    assert parts(claims_small, "T15", *good, *worse)[0] is False
 
 
 @pytest.mark.parametrize(
@@ -236,12 +280,15 @@ def test_t13_more_than_four_and_a_half_errors(score, verdict, place):
     errors = np.where(np.arange(4) == place, 1 / 16, 1.0)  # a sixteenth, so that the score is exact
     share = 0.5 + np.where(np.arange(4) == place, score / 16, 0.4)
     law = pd.DataFrame({"inner": [1, 1, 5, 5], "topics": [1, 2, 1, 2], "exact": 0.5, "share": share})
+    law = pd.concat([law.assign(refreshed=False), law.assign(refreshed=True, share=0.9)])
+    names = [share_of(row.topics, row.inner, row.refreshed) for row in law.itertuples()]
+    all_errors = [*errors, *np.full(4, 1e-6)]
     rows = [
-        found("enumerable-exact", f"share of T = {row.topics}, m = {row.inner}", "batch means", 9, row.share, error)
-        for row, error in zip(law.itertuples(), errors, strict=True)
+        found("enumerable-exact", name, "batch means", 9, share, error)
+        for name, share, error in zip(names, law["share"], all_errors, strict=True)
     ]
     known = table_of(reversed(rows))
-    assert parts(claims, "T13", record("exact", "enumerable-exact", law=law), errors=known) == verdict
+    assert parts(claims_small, "T13", record("exact", "enumerable-exact", law=law), errors=known) == verdict
 
 
 def test_t9_best_among_all_and_within_two_errors_of_a_difference():
@@ -339,3 +386,42 @@ def test_a_constant_that_is_left_out_moves_the_best_t():
     assert table["nothing"] == 4
     assert table[constants.SLIP] == 2 + int(np.argmax(np.arange(3.0) - slip))
     assert int(np.argmax(np.arange(3.0) - slip)) != int(np.argmax(np.arange(3.0) + slip))
+
+
+def bounds(below19=(-90.0, -80.0), below20=(-70.0, -75.0), above20=(-50.0, -40.0), eta=0.5, terms=20):
+    sides = (("below", 19, below19), ("below", 20, below20), ("above", 20, above20))
+    rows = [
+        {"side": s, "topics": t, "repeat": r, "log_estimate": v} for s, t, values in sides for r, v in enumerate(values)
+    ]
+    params = {"expected_topics": 20, "repeats": 2, "eta": eta}
+    size = pd.DataFrame([{"documents": 3, "terms": terms}])
+    return record("bounds", "wide-bounds", params, corpus="wide", estimates=pd.DataFrame(rows), size=size)
+
+
+def test_bounds_take_the_best_of_each_side_and_pay_for_it():
+    """Guards the worst for the best, the margin of ln 200 (two repeats, 99 %), and the constant."""
+    row = tables.bounds_table([bounds()]).iloc[0]
+    margin = np.log(200)
+    assert row["from_below"] == pytest.approx(-70 - margin)
+    assert row["from_above"] == pytest.approx(-50 + margin)
+    assert row["gain_at_most"] == pytest.approx(30 + 2 * margin)
+    assert row["log_gamma"] == pytest.approx(np.log(362880.0))  # G(10)
+    assert row["gain_without_it_at_most"] == pytest.approx(30 + 2 * margin - np.log(362880.0))
+
+
+@pytest.mark.parametrize(("terms", "told"), [(20, False), (2000, True)])
+def test_t7_tells_where_the_constant_contradicts_the_paper(terms, told):
+    """Guards a bound that says nothing, told as if it did; and fitted h."""
+    made = [walk(WHALES, 10 * [5]), walk(BIRDS, 10 * [7])]
+    made += [evidences(corpus, "reference", {t: 0.0, 20: 9.0}) for corpus, t in ((WHALES, 5), (BIRDS, 7))]
+    fitted = evidences(WHALES, "reference", {5: 0.0, 20: 9.0, 30: 7.0})
+    fitted.task.params.update(kind="fitted")
+    object.__setattr__(fitted.task, "name", "whales-fitted")
+    made += [fitted, bounds(terms=terms)]
+    errors = errors_from("number_of_topics", *made)
+    answer = claims.CLAIMS["T7"].answer({one.task.name: one for one in made}, errors, {})
+    rows = answer.details.set_index("by")
+    assert rows.loc["yardstick at fitted alpha, eta", "topics"] == 20
+    assert (f"bounds without {constants.SLIP}" in rows.index) == told
+    if told:
+        assert rows.loc[f"bounds without {constants.SLIP}", "topics"] == 19

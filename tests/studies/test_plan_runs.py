@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import Entry
 from bayestopics.studies.blocking.plan import plan as blocking
 from bayestopics.studies.first_look.plan import plan as first_look
 from bayestopics.studies.hyperparameters.plan import plan as hyperparameters
+from bayestopics.studies.number_of_topics.plan import PARTS as number_of_topics_parts
 from bayestopics.studies.number_of_topics.plan import plan as number_of_topics
 from bayestopics.studies.plan import Plan, Run, Settings, chosen
 from bayestopics.studies.split_merge.plan import plan as split_merge
@@ -56,7 +58,7 @@ def test_blocking_has_every_sampler_and_run_and_times_alone():
 
 # -- number_of_topics --------------------------------------------------------------------------------------
 
-NOTHING = {key: [] for key in ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances")}
+NOTHING = {key: [] for key in number_of_topics_parts}
 PRIORS = {"priors": {name: {"alpha": 0.1, "eta": 0.2} for name in ENTRIES}}
 
 
@@ -84,6 +86,30 @@ def test_chains_that_share_estimates_build_on_the_largest_m_of_their_own_start()
     assert len(made.runs) == 13
     assert len(made.figures["walks-a"].runs) == 7
     assert len(made.tables["walks"].runs) == 13
+
+
+def test_several_chains_from_one_start_share_nothing_with_each_other():
+    """Guards a chain that builds on another, two chains of one name, and estimates that start elsewhere."""
+    made = topics(
+        walks=[walks(inner=[50, 75], starts=[5], chains=3), walks(inner=[50, 75], starts=[5], z_start="pilot")]
+    )
+    start = "a-pmmh-single-site-m{}-from5"
+    for end in ("", "-chain2", "-chain3"):
+        assert made.runs[start.format(50) + end].before == (start.format(75) + end,)
+    pilot = "a-pmmh-single-site-pilot-m{}-from5"
+    assert made.runs[pilot.format(50)].before == (pilot.format(75),)
+    assert made.runs[pilot.format(50)].params["z_start"] == "pilot"
+    assert len(made.runs) == 8
+    assert "chain" not in made.runs[start.format(50)].params
+
+
+def test_bounds_need_the_true_t_and_one_less():
+    """Guards a table that cannot be made."""
+    truth = {"priors": {"a": {"alpha": 0.1, "eta": 0.2, "expected_topics": 4}}}
+    entry = {"corpus": "a", "steps": 20, "repeats": 1}
+    assert "a-bounds" in number_of_topics(settings(truth, **NOTHING | {"bounds": [entry | {"topics": [3, 4]}]})).runs
+    with pytest.raises(InputError, match="its true T and one less"):
+        number_of_topics(settings(truth, **NOTHING | {"bounds": [entry | {"topics": [4, 5]}]}))
 
 
 def test_one_harmonic_mean_builds_on_the_other():

@@ -11,6 +11,7 @@ from bayestopics.base.code import code_hash, kernel_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import Registry
 from bayestopics.studies import plan as plans
+from bayestopics.studies.claims import modules_with_claims
 from bayestopics.studies.errors import CAPTION as ERRORS_CAPTION
 
 validate(config, "../schemas/config.schema.yaml")
@@ -284,7 +285,7 @@ def rest_to_publish(wildcards, input):
 
 
 def code_of_claims(wildcards):
-    found = [plan.module("claims") for plan in PLANS.values() if plan.has("claims")]
+    found = [module for study in PLANS for module in modules_with_claims(study)]
     return code_hash("bayestopics.studies.claims", *found)
 
 

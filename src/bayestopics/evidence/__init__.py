@@ -44,6 +44,7 @@ ESTIMATORS: dict[str, Estimator] = {
         Estimator("smc", "bayestopics.evidence.smc", path=True, unbiased=True),
         Estimator("pseudo-marginal", "bayestopics.evidence.pseudo_marginal", unbiased=True),
         Estimator("chib", "bayestopics.evidence.chib", trusted=False, one_labelling=True),
+        Estimator("chib-independent", "bayestopics.evidence.chib_independent", trusted=False),
         Estimator("harmonic-z", "bayestopics.evidence.harmonic", trusted=False, family=BOTH),
         # the variance is infinite once a term occurs more than eta times
         Estimator("harmonic-psi", "bayestopics.evidence.harmonic", trusted=False, has_variance=False, family=BOTH),

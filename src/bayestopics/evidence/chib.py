@@ -3,6 +3,9 @@
 m(T) = p(w, z*) / p(z* | w) at any z*; in (5.1) beta* cancels, because p(w, beta, z) / p(beta | z, w) = p(w, z). The
 denominator is estimated by the mean of the transition density g(z_i, z*) over a chain of z_i; on a corpus of some size
 no z_i comes near z*, so the estimate is far off.
+
+The text does not say whether the chain of z_i goes on from the pilot run that gives z*. Here it does, so that both have
+the same labels; `chib_independent` has the other reading.
 """
 
 from __future__ import annotations
@@ -40,8 +43,10 @@ def chib(
     pilot: int,
     rng: np.random.Generator,
     sampler: str = "sparse",
+    continued: bool = True,
 ) -> Chib:
-    """The estimate at a z* that takes each token's most frequent topic in a pilot run; the chain continues from it."""
+    """The estimate at a z* that takes each token's most frequent topic in a pilot run. The chain continues from there,
+    or, if not `continued`, has a random start of its own."""
     module = sampler_by_name(sampler)
     state = module.init(corpus, topics, prior, rng)
     votes = np.zeros((corpus.token_count, topics), np.int32)
@@ -50,6 +55,8 @@ def chib(
         module.sweep(state, rng)
         votes[tokens, state.assignments] += 1
     chosen = votes.argmax(axis=1)
+    if not continued:
+        state = module.init(corpus, topics, prior, rng)
     log_g = np.empty(sweeps)
     for i in counted(range(sweeps), f"Chib, T={topics}", "sweep"):
         module.sweep(state, rng)

@@ -50,7 +50,7 @@ def evidence(
     - reference: annealing steps; as many steps from the prior come before them, to find topics;
     - ais: annealing steps; smc: annealing steps times particles;
     - replica-exchange: sweeps of every replica;
-    - chib: kept sweeps, after a pilot run of a third of that number;
+    - chib, chib-independent: kept sweeps, after a pilot run of a third of that number;
     - the harmonic means: kept sweeps, after a burn-in of half that number;
     - pseudo-marginal: summands m.
 

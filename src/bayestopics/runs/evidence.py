@@ -18,7 +18,7 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
-BY_NAME = "sparse"  # the sampler of the methods chib, harmonic-z, harmonic-psi and pseudo-marginal
+BY_NAME = "sparse"  # the sampler of the methods chib, chib-independent, harmonic-z, harmonic-psi and pseudo-marginal
 
 
 def task_of(corpus: Corpus, topics: Sequence[int], prior: Prior, seed: int, **work: Any) -> Task:

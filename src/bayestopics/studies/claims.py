@@ -1,6 +1,7 @@
 """The claims of the papers: what each paper says, what came out here, and a computed verdict.
 
-Each claim is written once, above the function in studies/<study>/claims.py that answers it:
+Each claim is written once, above the function in studies/<study>/claims.py that answers it (or in claims_<part>.py, if
+there are many):
 
     @claim("T3", paper="Chen & Doss", where="sec. 5.2", statement="...", rule="...", numbers={"steps": 470})
     def _(records, entries, numbers): ...
@@ -18,7 +19,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from bayestopics.corpus.registry import Entry
 from bayestopics.studies.errors import with_errors
 from bayestopics.studies.records import MissingRecords, Records
 
+FOLDER = Path(__file__).parent
 VERDICTS = ("reproduced", "partly", "not reproduced", "not comparable")
 LONGEST = 160  # characters of an answer: it is one line of a table
 NAT = "Differences of log probabilities are in nats: 1 nat is a factor of 2.7 in probability."
@@ -87,12 +88,17 @@ def claim(
     return register
 
 
+def modules_with_claims(study: str) -> list[str]:
+    """claims.py and claims_<part>.py of a study."""
+    names = sorted(path.stem for path in (FOLDER / study).glob("claims*.py"))
+    return [f"{__package__}.{study}.{name}" for name in names if re.fullmatch(r"claims(_\w+)?", name)]
+
+
 def all_claims() -> list[Claim]:
-    """The claims in every studies/<study>/claims.py, in the order of their names."""
-    found: list[Claim] = []
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
-        if module.ispkg and find_spec(f"{module.name}.claims"):
-            found += import_module(f"{module.name}.claims").CLAIMS.values()
+    """The claims of every study, in the order of their names."""
+    studies = [module.name for module in pkgutil.iter_modules([str(FOLDER)]) if module.ispkg]
+    modules = [import_module(name) for study in studies for name in modules_with_claims(study)]
+    found = [one for module in modules for one in module.CLAIMS.values()]
     return sorted(found, key=lambda one: [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", one.id)])
 
 

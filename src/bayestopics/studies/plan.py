@@ -5,7 +5,8 @@ A study is a folder beside this file plus a settings file, config/studies/<study
     plan.py              plan(settings) -> Plan: the runs, figures and tables, from the settings at a scale
     compute_<kind>.py    compute(task, corpus, checkpoint) -> Result; a run's parameter `kind` names the module
     errors.py            errors(records) -> DataFrame: the Monte Carlo errors; optional
-    tables.py, figures.py, claims.py      what is made from the records and the errors; each file is optional
+    tables.py, figures.py, claims.py      what is made from the records and the errors; each file is optional, and
+                                          claims may be in several files, claims_<part>.py
     settings.schema.yaml                  what the settings file may contain; optional
 """
 

@@ -37,7 +37,12 @@ def walk(
         corpus,
         Prior(params["alpha"], params["eta"]),
         Walk(topics, (params["start"],), params["iterations"] - burn_in, burn_in),
-        Inner(params["inner"], params["sampler"], shorter=tuple(params.get("shorter", ()))),
+        Inner(
+            params["inner"],
+            params["sampler"],
+            start=params.get("z_start", "uniform"),
+            shorter=tuple(params.get("shorter", ())),
+        ),
         seed=seed_from((longer.task if longer else task).generator()),
         given=given,
         checkpoint=checkpoint,

@@ -17,12 +17,17 @@ def errors(records: Iterable[Result]) -> pd.DataFrame:
     return table_of(row for record in records for row in _rows(record))
 
 
+def share_of(topics: int, inner: int, refreshed: bool) -> str:
+    """The name of this quantity."""
+    return f"share of T = {topics}, m = {inner}" + ", estimates refreshed" * refreshed
+
+
 def _rows(record: Result) -> Iterator[Row]:
     name, params = record.task.name, record.task.params
     kind = params["kind"]
     if kind in WALKS:
         yield of_chain(name, "T", second_half(record.trace["topics"]))
-    elif kind == "evidence":
+    elif kind in ("evidence", "fitted"):
         for row in record.tables["evidence"].itertuples():
             quantity = f"log m({row.topics})"
             yield found(name, quantity, "repeats", params["repeats"], row.log_evidence, row.standard_error)
@@ -31,7 +36,7 @@ def _rows(record: Result) -> Iterator[Row]:
             yield found(name, f"log S({row.topics})", "draws", params["sweeps"], row.log_score, row.standard_error)
     elif kind == "exact":
         for row in record.tables["law"].itertuples():
-            quantity = f"share of T = {row.topics}, m = {row.inner}"
+            quantity = share_of(row.topics, row.inner, row.refreshed)
             yield found(name, quantity, "batch means", params["iterations"], row.share, row.error)
     elif kind == "distances":
         yield of_chain(name, "distance", record.trace["distance"])

@@ -18,7 +18,7 @@ from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.evidence.compute import METHODS, PATHS
 from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.predict.leave_one_out import TOO_LOW
-from bayestopics.runs.plots import looks
+from bayestopics.runs.plots import LINES, looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.number_of_topics.ladders import scatter
 from bayestopics.studies.number_of_topics.tables import (
@@ -27,9 +27,12 @@ from bayestopics.studies.number_of_topics.tables import (
     evidence_of,
     method_of,
     running_mean,
+    span,
     with_standard_errors,
 )
+from bayestopics.studies.records import MissingRecords
 
+WALKS = ("pmmh", "empirical")
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
     "ais": "annealing from the prior",
@@ -37,10 +40,13 @@ NAMES = {
     "smc": "sequential Monte Carlo",
     "pseudo-marginal": "pseudo-marginal estimate (4.9)",
     "chib": "Chib",
+    "chib-independent": "Chib, chain independent of the pilot run",
     "harmonic-z": "harmonic mean, z",
     "harmonic-psi": "harmonic mean, psi (error unknown)",
 }
-LOOK = looks((*PATHS, *(method for method in METHODS if method != "annealing")))  # annealing goes along the paths
+PATH_LOOK = looks(PATHS)
+OTHERS = [path for path in PATHS if path != YARDSTICK]
+LOOK = looks((YARDSTICK, *(method for method in METHODS if method != "annealing"), *OTHERS))
 
 
 def _mark(axis: Axes, record: Result, vertical: bool) -> None:
@@ -53,64 +59,101 @@ def _mark(axis: Axes, record: Result, vertical: bool) -> None:
 # -- PMMH --------------------------------------------------------------------------------------------
 
 
-def draw_walks(records: list[Result], scale: str) -> Figure:
-    """Every chain of one corpus: T, its running mean, and the current log-estimate; one row per largest allowed T."""
-    ranges = sorted({record.task.params["most"] for record in records})
+def draw_walks(records: list[Result], scale: str, steps: int) -> Figure:
+    """Every chain of one corpus: T, its running mean, and the current log-estimate; one row per largest allowed T.
+
+    The axes of steps and of T are the same for all corpora; `steps` is the length of the longest chain of any corpus.
+    Among the records there may be one of the yardstick, whose best T is marked.
+    """
+    walks = [record for record in records if record.task.params["kind"] in WALKS]
+    best = [int(evidence_of(record).idxmax()) for record in records if record not in walks]
+    if not walks:
+        raise MissingRecords(["PMMH chains"])
+    groups = _alike(walks)
+    ranges = sorted({record.task.params["most"] for record in walks})
     figure, axes = plt.subplots(len(ranges), 3, figsize=(14, 0.9 + 3.7 * len(ranges)), squeeze=False)
-    for number, record in enumerate(records):
-        row = axes[ranges.index(record.task.params["most"])]
-        _draw_walk(row, record, COLOURS[number % len(COLOURS)])
-    for left, middle, right in axes:
+    for number, group in enumerate(groups):
+        row = axes[ranges.index(group[0].task.params["most"])]
+        look = {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number // len(COLOURS) % len(LINES)]}
+        for record in group:
+            _draw_walk(row, record, _label(group) if record is group[0] else "", look)
+    for (left, middle, right), most in zip(axes, ranges, strict=True):
         for axis in (left, middle):
-            _mark(axis, records[0], vertical=False)
-            axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-        left.set(title=f"{records[0].task.corpus}: T", xlabel="step", ylabel="number of topics")
+            _mark(axis, walks[0], vertical=False)
+            for topics in best:
+                axis.axhline(topics, color="#444444", linestyle="--", linewidth=1, label="T of the yardstick")
+            axis.set(yscale="log", ylim=(1.8, 1.1 * most))
+            axis.set_yticks(ticks := [t for t in (2, 5, 10, 20, 50, 100, 200) if t <= most], map(str, ticks))
+            axis.minorticks_off()
+        left.set(title=f"{walks[0].task.corpus}: T", xlabel="step", ylabel="number of topics")
         middle.set(title="running mean of T", xlabel="step")
         right.set(title="log-estimate at the current state", xlabel="step", ylabel="nats")
         for axis in (left, middle, right):  # most changes happen early
-            axis.set_xscale("log")
+            axis.set(xscale="log", xlim=(0.9, 1.1 * steps))
             plain_ticks(axis.xaxis)
         right.yaxis.set_major_formatter("{x:,.0f}")
     lines = {line.get_label(): line for left in axes[:, 0] for line in left.get_legend_handles_labels()[0]}
     handles, inches = list(lines.values()), figure.get_figheight()
     figure.legend(handles=handles, fontsize=8.5, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 0.2 / inches))
-    doubts = [text] if (text := disagreement(records)) else []
-    if doubted := sum(bool(record.warnings) for record in records):
-        doubts.append(f"{doubted} of {len(records)} chains cannot be trusted; the table of chains gives the reasons")
+    doubts = [text] if (text := disagreement(walks)) else []
+    if doubted := sum(bool(record.warnings) for record in walks):
+        doubts.append(f"{doubted} of {len(walks)} chains cannot be trusted; the table of chains gives the reasons")
     figure.text(0.01, 0.03 / inches, "; ".join(doubts), color="#AA3333", fontsize=9)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, (0.3 + 0.21 * ((len(lines) + 1) // 2)) / inches, 1, 1))
     return figure
 
 
-def _draw_walk(axes: np.ndarray, record: Result, colour: str) -> None:
-    """One chain: T, its running mean and the log-estimate, each on its own axis."""
-    params, trace = record.task.params, record.trace
+def _alike(walks: list[Result]) -> list[list[Result]]:
+    """Chains that differ only in their random numbers: those of the paper first, in the order of the start and of m."""
+    groups: dict[tuple[Any, ...], list[Result]] = {}
+    for record in walks:
+        params = record.task.params
+        how = (params["kind"] != "pmmh", params["sampler"] != "single-site", params["sampler"], "z_start" in params)
+        groups.setdefault((*how, params["most"], params["start"], params["inner"]), []).append(record)
+    return [groups[key] for key in sorted(groups)]
+
+
+def _label(group: list[Result]) -> str:
+    params, metrics = group[0].task.params, group[0].metrics
     label = f"from {params['start']}, m = {params['inner']}"
     if params["sampler"] == "prior":
         label += ", importance sampling from the prior"
+    elif params["sampler"] != "single-site":
+        label += f", {params['sampler']} sampler"
+    if "z_start" in params:
+        label += ", z from a pilot run"
     if params["kind"] == "empirical":
-        label += f", alpha = {record.metrics['alpha']:.3f}, eta = {record.metrics['eta']:.3f} (estimated)"
-    label += f": sd {record.metrics['log_estimate_sd']:,.0f} nats, {trace['accepted'].sum()} accepted"
+        label += f", alpha = {metrics['alpha']:.3f}, eta = {metrics['eta']:.3f} (estimated)"
+    sds = [record.metrics["log_estimate_sd"] for record in group]
+    accepted = [float(record.trace["accepted"].sum()) for record in group]
+    several = f" ({len(group)} chains)" if len(group) > 1 else ""
+    return f"{label}{several}: sd {span('{:,.0f}', sds)} nats, {span('{:.0f}', accepted)} accepted"
+
+
+def _draw_walk(axes: np.ndarray, record: Result, label: str, look: dict[str, Any]) -> None:
+    """One chain: T, its running mean and the log-estimate, each on its own axis."""
+    trace = record.trace
     steps = np.arange(1, len(trace) + 1)
-    axes[0].plot(steps, trace["topics"], linewidth=0.9, label=label, color=colour)
-    axes[1].plot(steps, running_mean(trace), linewidth=1.3, color=colour)
-    if params["sampler"] != "prior":  # estimates from the prior are far below all others
-        axes[2].plot(steps, trace["log_estimate"], linewidth=1.0, color=colour)
+    axes[0].plot(steps, trace["topics"], linewidth=0.9, label=label or None, **look)
+    axes[1].plot(steps, running_mean(trace), linewidth=1.3, **look)
+    if record.task.params["sampler"] != "prior":  # estimates from the prior are far below all others
+        axes[2].plot(steps, trace["log_estimate"], linewidth=1.0, **look)
 
 
 def disagreement(records: list[Result]) -> str:
-    """A warning if chains that differ only in their starts have different posteriors of T; empty if they agree."""
+    """A warning if chains that differ only in their starts or random numbers have different posteriors of T; empty if
+    they agree."""
     posteriors: dict[tuple[str, ...], list[pd.Series]] = {}
     for record in records:
-        alike = tuple(str(record.task.params[key]) for key in ("kind", "sampler", "inner"))
+        alike = tuple(str(record.task.params.get(key)) for key in ("kind", "sampler", "z_start", "inner"))
         shares = record.tables["posterior"].set_index("topics")["probability"]
         posteriors.setdefault(alike, []).append(shares)
     pairs = [pair for several in posteriors.values() for pair in combinations(several, 2)]
     largest = max((float(a.sub(b, fill_value=0.0).abs().sum() / 2) for a, b in pairs), default=0.0)
     if largest <= LARGEST_VARIATION:
         return ""
-    return f"where a chain ends depends on where it starts (total variation {largest:.2f})"
+    return f"where a chain ends depends on where it starts, or on chance (total variation {largest:.2f})"
 
 
 # -- evidence ----------------------------------------------------------------------------------------
@@ -126,21 +169,21 @@ def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Fi
         values = found[YARDSTICK]["log_evidence"]
         best, span = values.max(), float(np.ptp(values))
         less = {method: table - [best, 0.0] for method, table in found.items()}
-        titles = ("near the yardstick, relative to its maximum", "the top of the yardstick")
+        titles = ("near the yardstick, relative to its maximum", "the top of the yardstick alone")
         fifth = best - values.nlargest(5).min()  # at least five T are shown
         depths = (1.2 * span + 10, max(0.05 * span, fifth) + 10)
-        for axis, title, depth in zip(axes[0, 1:], titles, depths, strict=True):
-            _draw_methods(axis, less)
-            axis.set(title=title, ylim=(-depth, 0.2 * depth))
+        shown = values.index[values > best - depths[1]]
+        top = less[YARDSTICK].loc[shown]
+        for axis, tables, title, depth in zip(axes[0, 1:], (less, {YARDSTICK: top}), titles, depths, strict=True):
+            _draw_methods(axis, tables)
+            axis.set(title=title, ylim=(-1.05 * depth, 0.2 * depth))
     for axis in axes[0]:
         _mark(axis, records[0], vertical=True)
         axis.set(xlabel="number of topics", ylabel="nats")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.yaxis.set_major_formatter("{x:,.0f}")
-    top = axes[0, -1]
     if YARDSTICK in found:  # the limits ignore the paper's T, which may be far away
-        shown = values.index[values > best - depths[1]]
-        top.set_xlim(shown.min() - 1, shown.max() + 1)
+        axes[0, -1].set_xlim(shown.min() - 1, shown.max() + 1)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.11, 1, 1))
@@ -148,11 +191,15 @@ def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Fi
 
 
 def _draw_methods(axis: Axes, tables: dict[str, pd.DataFrame]) -> None:
+    """Marks with error bars; lines join neighbouring T, and stop at T that were not tried."""
     for method, table in tables.items():
-        style: dict[str, Any] = {"markersize": 4.5, "linewidth": 1.1, "capsize": 2.5, **LOOK[method]}
+        look = LOOK[method]
+        style: dict[str, Any] = {"markersize": 4.5, "capsize": 2.5, **look, "linestyle": "none"}
         axis.errorbar(
             table.index, table["log_evidence"], table["standard_error"], label=NAMES.get(method, method), **style
         )
+        every = table["log_evidence"].reindex(range(table.index.min(), table.index.max() + 1))
+        axis.plot(every.index, every, linewidth=1.1, color=look["color"], linestyle=look["linestyle"])
 
 
 # -- every method's answer -----------------------------------------------------------------------------
@@ -227,9 +274,8 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
     for axis, record in zip(axes[0], records, strict=True):
         table = scatter(record)
         for path, part in table.groupby("path", sort=False):
-            axis.plot(
-                part["seconds"], part["scatter"], label=NAMES.get(str(path), str(path)), markersize=5, **LOOK[str(path)]
-            )
+            look = {"markersize": 5, **PATH_LOOK[str(path)]}
+            axis.plot(part["seconds"], part["scatter"], label=NAMES.get(str(path), str(path)), **look)
         axis.axhline(1.0, color="#888888", linestyle="--", linewidth=1)
         axis.set(title=f"{record.task.corpus}: {table['tokens'].iloc[0]:,} tokens", xscale="log", yscale="log")
         axis.set(xlabel="CPU seconds per estimate", ylabel="scatter of log-estimates (nats)")

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from bayestopics.evidence import ESTIMATORS, PATHS
 from bayestopics.lda import SAMPLERS
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
 
-PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "scores", "distances")
+PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "fitted", "bounds", "scores", "distances")
 WALKS = ("pmmh", "empirical")
+LARGEST_M = 100  # of the paper; chains with a larger m are not among the answers
 IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second replaces the first at small scales
 Named = Iterator[tuple[str, dict[str, Any]]]
 
 WALKS_FIGURE = """
 PMMH chains over the number of topics: T at every step (left), its running mean (middle), and the estimate of log m(T)
-at the chain's current state (right). The legend gives the standard deviation of new estimates at the chain's mode. In
-theory they should scatter by 1 to 2 nats (1 nat is a factor of 2.7 in probability); with much more, a chain rarely
-moves. The dotted line is the number of topics that the paper found or that generated the corpus.
+at the chain's current state (right). Chains of one colour differ only in their random numbers. The legend gives the
+standard deviation of new estimates at the chain's mode. In theory they should scatter by 1 to 2 nats (1 nat is a factor
+of 2.7 in probability); with much more, a chain rarely moves. The dotted line is the number of topics that the paper
+found or that generated the corpus; the dashed line is the T with the largest annealed evidence, our yardstick.
 """
 EVIDENCE_FIGURE = """
-log m(T) by every method: all methods (left), those near the yardstick (middle), and the top of the yardstick, where T
-is decided (right). A difference of 1 nat is a factor of 2.7 in probability. Bars are standard errors; where repeats
-scatter by more than 1 nat, the bar is their full standard deviation, not divided by the root of their number. The
-dotted line is the number of topics that the paper found or that generated the corpus.
+log m(T) by every method: all methods (left), those near the yardstick (middle), and the top of the yardstick alone,
+where T is decided (right). Lines join neighbouring T only. A difference of 1 nat is a factor of 2.7 in probability.
+Bars are standard errors; where repeats scatter by more than 1 nat, the bar is their full standard deviation, not
+divided by the root of their number. The dotted line is the number of topics that the paper found or that generated the
+corpus.
 """
 ANSWERS_FIGURE = """
 The number of topics of the same corpora, by every method. Annealed evidence: the T of the largest log m(T), and those
@@ -66,6 +70,15 @@ CONSTANTS_TABLE = """
 Could a forgotten constant explain the paper's numbers? The best T by the yardstick, and the T that would be best if
 some constants of p(w, z | T) were left out. These constants depend on T but not on z.
 """
+FITTED_TABLE = """
+log m(T) of the real corpora at the alpha and eta that serial tempering finds for each T, instead of one pair for all T.
+"""
+BOUNDS_TABLE = """
+Could a forgotten constant explain the paper's numbers on the real corpora, and agree with its simulated ones? Bounds of
+log m at the true T, and from below with one topic less: how much the last topic can gain at most, and what it would
+lose without the factor Gamma(V eta) of each topic. If the loss is larger, a program without this factor would prefer
+one topic less, whatever the sampler. Each bound holds with a probability of at least 99 %.
+"""
 TIMES_TABLE = """
 Hours of one core for the same work in table 3 of the paper and here. Our hours come from the seconds of our runs,
 scaled to the paper's lengths, T, documents and tokens. The machines differ.
@@ -77,12 +90,18 @@ def plan(settings: Settings) -> Plan:
     for part in PARTS:
         for entry in here[part]:
             settings.insist_among(entry["corpus"], part, priors=priors)
+    for entry in here["bounds"]:
+        truth = priors[entry["corpus"]].get("expected_topics", 0)
+        needed = {truth - 1, truth} <= set(entry["topics"])
+        settings.insist(needed, f"bounds: {entry['corpus']} needs bounds at its true T and one less")
     kinds = {
         "exact": [("exact", entry) for entry in here["exact"]],
         "pmmh": list(_walks(here["walks"])),
         "empirical": [(f"empirical-m{e['inner']}-from{e['start']}", e) for e in here["empirical"]],
         "slip": [(f"slip-{name}", params) for name, params in _walks(here["slips"])],
         "evidence": list(_evidence(here["evidence"])),
+        "fitted": [("fitted", entry) for entry in here["fitted"]],
+        "bounds": [("bounds", entry) for entry in here["bounds"]],
         "ladder": [("ladder", {**e, "law": settings.entries[e["corpus"]].generator}) for e in here["ladders"]],
         "score": [("leave-one-out", entry) for entry in here["scores"]],
         "distances": [("distances", entry) for entry in here["distances"]],
@@ -101,24 +120,31 @@ def plan(settings: Settings) -> Plan:
 def _run(params: Mapping[str, Any]) -> Run:
     named = params.get("sampler", "sparse" if params["kind"] == "evidence" else "single-site")
     modules = [SAMPLERS[named].module] if named in SAMPLERS else []
-    if params["kind"] in ("evidence", "ladder"):
-        estimators = params["steps"] if params["kind"] == "ladder" else [params.get("path", params["method"])]
+    paths = ["reference"] if params["kind"] == "fitted" else [params["path"]] if "path" in params else []
+    if params["kind"] in ("evidence", "ladder", "fitted"):
+        estimators = params["steps"] if params["kind"] == "ladder" else paths or [params["method"]]
         modules += [ESTIMATORS[name].module for name in estimators]
     # the yardstick takes longest, so its repeats run side by side
-    threads = params["repeats"] if "path" in params and ESTIMATORS[params["path"]].walks else 1
+    threads = params["repeats"] if any(ESTIMATORS[path].walks for path in paths) else 1
     return Run(params, modules=tuple(modules), threads=threads)
 
 
 def _walks(entries: list[dict[str, Any]]) -> Named:
-    """Chains from the same start with different m share estimates, which the chain with the largest m makes."""
+    """Chains from the same start with different m share estimates, which the chain with the largest m makes. `chains`
+    is how many there are from each start; they differ by their names and so by their random numbers."""
     for entry in entries:
         rest = {key: entry[key] for key in ("corpus", "sampler", "least", "most", "iterations")}
+        how = entry["sampler"]
+        if entry.get("z_start", "uniform") != "uniform":
+            rest["z_start"] = entry["z_start"]
+            how = f"{how}-{entry['z_start']}"
         *smaller, largest = inners = sorted(set(entry["inner"]))
-        for start in entry["starts"]:
+        for start, chain in product(entry["starts"], range(1, entry.get("chains", 1) + 1)):
+            another = {"chain": chain} if chain > 1 else {}
             for inner in inners:
                 shared = {"shorter": smaller} if smaller and inner == largest else {}
-                name = f"pmmh-{entry['sampler']}-m{inner}-from{start}"
-                yield name, {**rest, "start": start, "inner": inner, **shared}
+                name = f"pmmh-{how}-m{inner}-from{start}" + f"-chain{chain}" * bool(another)
+                yield name, {**rest, "start": start, "inner": inner, **shared, **another}
 
 
 def _evidence(entries: list[dict[str, Any]]) -> Named:
@@ -130,12 +156,11 @@ def _evidence(entries: list[dict[str, Any]]) -> Named:
 
 def _before(params: Mapping[str, Any], runs: Mapping[str, Run]) -> tuple[str, ...]:
     """The run that this one builds on: a chain with more inner sweeps, or the other harmonic mean."""
-    keys = ("kind", "corpus", "sampler", "start", "least", "most", "topics", "sweeps", "repeats")
-    alike = {key: params[key] for key in keys if key in params}
+    keys = ("kind", "corpus", "sampler", "start", "z_start", "chain", "least", "most", "topics", "sweeps", "repeats")
     return tuple(
         name
         for name, other in runs.items()
-        if alike.items() <= other.params.items()
+        if all(params.get(key) == other.params.get(key) for key in keys)
         and (
             params.get("inner") in other.params.get("shorter", ())
             or (params.get("method"), other.params.get("method")) == ("harmonic-psi", "harmonic-z")
@@ -147,8 +172,15 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
     def corpora(kind: str) -> list[str]:
         return sorted({run.params["corpus"] for run in runs.values() if run.kind == kind})
 
+    steps = max((run.params["iterations"] for run in runs.values() if run.kind in WALKS), default=1)
     walks = {
-        f"walks-{name}": Figure("draw_walks", chosen(runs, *WALKS, corpus=name), WALKS_FIGURE, f"PMMH: {name}")
+        f"walks-{name}": Figure(
+            "draw_walks",
+            (*chosen(runs, *WALKS, corpus=name), *chosen(runs, "evidence", corpus=name, path="reference")),
+            WALKS_FIGURE,
+            f"PMMH: {name}",
+            {"steps": steps},  # all figures have the same axes
+        )
         for name in corpora("pmmh")
     }
     evidence = {
@@ -169,20 +201,26 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
     }
 
 
-def _answers(runs: Mapping[str, Run], settings: Settings) -> dict[str, Figure]:
-    """All methods side by side, on the corpora that have more than the yardstick. Chains from one start share their
-    estimates: the one with the largest m is shown."""
-    corpora = [run.params["corpus"] for run in runs.values() if run.params.get("method") == "chib"]
+def _answering(runs: Mapping[str, Run]) -> tuple[str, ...]:
+    """The runs whose answers are compared. Chains from one start share their estimates: the one with the largest m of
+    the paper is among them."""
     walks: dict[tuple[Any, ...], str] = {}
-    for name in chosen(runs, "pmmh", sampler="single-site"):
-        key = (runs[name].corpus, runs[name].params["start"])
-        walks[key] = max(walks.get(key, name), name, key=lambda one: runs[one].params["inner"])
-    shown = [*walks.values(), *chosen(runs, "evidence", "score")]
+    for name in chosen(runs, "pmmh", sampler="single-site", z_start=None):
+        params = runs[name].params
+        if params["inner"] <= LARGEST_M:
+            key = (params["corpus"], params["start"], params.get("chain"))
+            walks[key] = max(walks.get(key, name), name, key=lambda one: runs[one].params["inner"])
+    return (*walks.values(), *chosen(runs, "evidence", "score"))
+
+
+def _answers(runs: Mapping[str, Run], settings: Settings) -> dict[str, Figure]:
+    """All methods side by side, on the corpora that have them all; the last is the estimate inside PMMH."""
+    corpora = [run.params["corpus"] for run in runs.values() if run.params.get("method") == "pseudo-marginal"]
     entries = settings.entries
     return {
         "answers": Figure(
             "draw_answers",
-            tuple(name for name in shown if runs[name].corpus in corpora),
+            tuple(name for name in _answering(runs) if runs[name].corpus in corpora),
             ANSWERS_FIGURE,
             "the number of topics by every method",
             {
@@ -197,10 +235,12 @@ def _tables(runs: Mapping[str, Run], timed: bool) -> dict[str, Table]:
     evidence, ladders = chosen(runs, "evidence"), chosen(runs, "ladder")
     found = {
         "walks": (chosen(runs, *WALKS), "PMMH chains over the number of topics", WALKS_TABLE),
-        "answers": (chosen(runs, "pmmh", "evidence", "score"), "The number of topics by every method", ANSWERS_FIGURE),
+        "answers": (_answering(runs), "The number of topics by every method", ANSWERS_FIGURE),
         "evidence": (evidence, "Methods for the evidence, compared with the yardstick", EVIDENCE_TABLE),
         "ladders": (ladders, "Annealing on simulated corpora, from below and from above", LADDERS_TABLE),
         "lengths": (ladders, "How long a ladder must be for a standard error of 1 nat", LENGTHS_TABLE),
+        "fitted": (chosen(runs, "fitted"), "log m(T) at the alpha and eta that fit each T", FITTED_TABLE),
+        "bounds": (chosen(runs, "bounds"), "What the last topic gains, and a forgotten constant", BOUNDS_TABLE),
         "constants": (evidence, "The best T if constants of the density were left out", CONSTANTS_TABLE),
     }
     if timed:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import gammaln
 from scipy.stats import kendalltau
 
 from bayestopics.evidence.estimate import not_excluded
@@ -18,6 +20,8 @@ from bayestopics.studies.number_of_topics.times import hours
 
 YARDSTICK = "reference"
 LIKELIEST = 5  # numbers of topics that a table shows
+USUAL = {"z_start": "uniform", "chain": 1}
+SURE = 0.99  # probability that a bound holds
 
 
 # -- reading ------------------------------------------------------------------------------------------
@@ -57,6 +61,11 @@ def first_step(trace: pd.DataFrame, topics: int) -> int | None:
     return int(np.argmax(there)) + 1 if there.any() else None
 
 
+def span(form: str, values: list[float]) -> str:
+    """The smallest and the largest of these values, or the one that they have in common."""
+    return " to ".join(dict.fromkeys((form.format(min(values)), form.format(max(values)))))
+
+
 # -- tables -------------------------------------------------------------------------------------------
 
 
@@ -65,13 +74,13 @@ def walks_table(records: list[Result]) -> pd.DataFrame:
     rows = []
     for record in records:
         params, metrics = record.task.params, record.metrics
-        keys = ("corpus", "sampler", "start", "inner", "iterations")
+        keys = ("corpus", "sampler", "z_start", "start", "inner", "chain", "iterations")
         likeliest = ""
         if "posterior" in record.tables:
             shares = record.tables["posterior"].nlargest(LIKELIEST, "probability")
             likeliest = ", ".join(f"{t:.0f}: {p:.2%}" for t, p in shares.to_numpy())
         told = {"posterior": likeliest, "warnings": "; ".join(record.warnings)}
-        rows.append({key: params[key] for key in keys} | metrics | told)
+        rows.append({key: params.get(key, USUAL.get(key)) for key in keys} | metrics | told)
     return pd.DataFrame(rows)
 
 
@@ -154,6 +163,44 @@ def constants_table(records: list[Result]) -> pd.DataFrame:
                 row[record.task.corpus] = int(rest.idxmax())
         expected[record.task.corpus] = record.task.params.get("expected_topics")
     return pd.DataFrame([expected, *({"left out": names, **row} for names, row in columns.items())])
+
+
+def fitted_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
+    """One row per corpus and T: the fitted alpha and eta, log m(T) there, and how far it is below the best."""
+    rows = []
+    for record in records:
+        table = record.tables["evidence"].set_index("topics")
+        table["standard_error"] = with_standard_errors(table["log_evidence"], errors, record, "m")["standard_error"]
+        table["below_the_best"] = table["log_evidence"].max() - table["log_evidence"]
+        rows.append(table.reset_index().assign(corpus=record.task.corpus))
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["corpus"])
+
+
+def bounds_table(records: list[Result]) -> pd.DataFrame:
+    """One row per corpus: the bounds of log m at the true T and of T - 1 from below, the most that the last topic can
+    gain, and what it loses without G(V eta)^T."""
+    rows = []
+    for record in records:
+        params, estimates = record.task.params, record.tables["estimates"]
+        topics, terms = params["expected_topics"], float(record.tables["size"]["terms"].iloc[0])
+        logs = estimates.groupby(["side", "topics"])["log_estimate"]
+        # P(log-estimate > log m + c) <= exp(-c) for each of the repeats, and so for the largest of them together
+        margin = math.log(params["repeats"] / (1 - SURE))
+        below, above = logs.max()["below"] - margin, logs.min()["above"] + margin
+        gain, loss = float(above[topics] - below[topics - 1]), float(gammaln(terms * params["eta"]))
+        rows.append(
+            {
+                "corpus": record.task.corpus,
+                "topics": topics,
+                "from_below": below[topics],
+                "from_above": above[topics],
+                "one_less_from_below": below[topics - 1],
+                "gain_at_most": gain,
+                "log_gamma": loss,
+                "gain_without_it_at_most": gain - loss,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def ladders_table(records: list[Result]) -> pd.DataFrame:

@@ -46,8 +46,8 @@ def _pmmh(record: Result) -> Iterator[dict[str, Any]]:
     params, (corpus, factor) = record.task.params, _paper_corpus(record)
     if params["sampler"] != "single-site" or params["start"] != 30:
         return
-    if "before" in params:  # its seconds cover only a part of the work
-        return
+    if "before" in params or "chain" in params or "z_start" in params:
+        return  # with `before`, the seconds cover only a part of the work; the others do other work, or the same again
     for name, inner, steps, theirs in PMMH:
         if name == corpus and inner in (params["inner"], *params.get("shorter", ())):
             # at equal T the work is proportional to m
