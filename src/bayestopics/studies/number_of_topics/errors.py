@@ -38,5 +38,9 @@ def _rows(record: Result) -> Iterator[Row]:
         for row in record.tables["law"].itertuples():
             quantity = share_of(row.topics, row.inner, row.refreshed)
             yield found(name, quantity, "batch means", params["iterations"], row.share, row.error)
+    elif kind == "jump":
+        for row in record.tables["posterior"].itertuples():
+            draws = params["iterations"] * len(params["starts"])
+            yield found(name, f"p({row.topics})", "batches and chains", draws, row.probability, row.standard_error)
     elif kind == "distances":
         yield of_chain(name, "distance", record.trace["distance"])

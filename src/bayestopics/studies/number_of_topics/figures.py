@@ -20,12 +20,14 @@ from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.plots import LINES, looks
 from bayestopics.runs.result import Result
+from bayestopics.studies.errors import errors_of
 from bayestopics.studies.number_of_topics.ladders import scatter
 from bayestopics.studies.number_of_topics.tables import (
     YARDSTICK,
     answers_table,
     evidence_of,
     method_of,
+    posteriors,
     running_mean,
     span,
     with_standard_errors,
@@ -33,6 +35,7 @@ from bayestopics.studies.number_of_topics.tables import (
 from bayestopics.studies.records import MissingRecords
 
 WALKS = ("pmmh", "empirical")
+SHOWN = 1e-3  # probabilities below this are not drawn
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
     "ais": "annealing from the prior",
@@ -206,6 +209,7 @@ def _draw_methods(axis: Axes, tables: dict[str, pd.DataFrame]) -> None:
 
 ANSWERS = {  # from the first line to the last
     YARDSTICK: ("annealed evidence", "best T, and those that its errors leave open"),
+    "jump": ("chain over (T, z)", "median and central 95 % of its posterior"),
     "pmmh": ("PMMH", "one mark per chain, from different starts"),
     "pseudo-marginal": ("short Gibbs runs", "the estimate (4.9) of PMMH, on its own"),
     "score": ("leave-one-out score", "the T that best predicts a left-out document"),
@@ -253,7 +257,7 @@ def _draw_answers(axis: Axes, table: pd.DataFrame) -> None:
     """A disc for a method's T on a bar for the range that it leaves open."""
     for place, method in enumerate(reversed(ANSWERS)):
         found = table[table["method"] == method]
-        colour = {YARDSTICK: COLOURS[0], "pmmh": COLOURS[1]}.get(method, "#666666")
+        colour = {YARDSTICK: COLOURS[0], "jump": COLOURS[2], "pmmh": COLOURS[1]}.get(method, "#666666")
         for number, row in enumerate(found.itertuples()):
             height = place - 0.19 * (number - (len(found) - 1) / 2)
             marker = STILL_RISING if row.at_the_edge else "o"
@@ -262,6 +266,47 @@ def _draw_answers(axis: Axes, table: pd.DataFrame) -> None:
         if len(found):
             told = ", ".join(f"{topics:.0f}" for topics in found["topics"])
             axis.annotate(told, (found["high"].max(), place), (7, -3), textcoords="offset points", fontsize=8.5)
+
+
+# -- chains over (T, z) --------------------------------------------------------------------------------
+
+
+def draw_jump(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
+    """The posterior of T with its errors, and T along every chain."""
+    jumps, yardsticks = ([r for r in records if r.task.params["kind"] == kind] for kind in ("jump", "evidence"))
+    if not jumps:
+        raise MissingRecords("no chain over (T, z)")
+    record = jumps[0]
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(7.5, 7))
+    shares = record.tables["posterior"].set_index("topics")["probability"]
+    known = errors_of(errors, record)["standard_error"]
+    shown = shares[shares > SHOWN]
+    bars = [2 * known[f"p({topics})"] for topics in shown.index]
+    top.bar(shown.index, shown, yerr=bars, capsize=3, color=COLOURS[0], label="chains over (T, z)")
+    for yardstick in yardsticks:
+        each = posteriors(yardstick.tables["estimates"]).mean()
+        top.plot(each.index, each, "x", color=COLOURS[1], markersize=8, markeredgewidth=2, label="annealed evidence")
+        best = int(evidence_of(yardstick).idxmax())
+        bottom.axhline(best, color=COLOURS[1], linestyle="--", linewidth=1, label="best T by annealed evidence")
+    near = [*shown.index, *(int(evidence_of(one).idxmax()) for one in yardsticks)]
+    top.set(xlabel="number of topics T", ylabel="posterior probability", xlim=(min(near) - 1.5, max(near) + 1.5))
+    top.set_ylim(0, 1.05)
+    top.xaxis.set_major_locator(MaxNLocator(integer=True))
+    top.legend(fontsize=8.5)
+    top.set_title(f"{record.task.corpus}: posterior of T, with 2 standard errors")
+    for number, start in enumerate(record.task.params["starts"]):
+        chain = record.trace[record.trace["chain"] == number]
+        bottom.plot(chain["step"], chain["topics"], linewidth=1, color=COLOURS[2 + number], label=f"from {start}")
+    bottom.axvspan(0, record.task.params["burn_in"], color="#eeeeee", zorder=0)
+    _mark(bottom, record, vertical=False)
+    bottom.set(xlabel="iteration", ylabel="number of topics T", yscale="log")
+    plain_ticks(bottom.yaxis)
+    bottom.legend(fontsize=8.5, ncol=2)
+    if any("disagree" in warning for warning in record.warnings):
+        bottom.set_title("the chains disagree: the answer lies between them", color="#AA3333", fontsize=10)
+    label_scale(figure, scale)
+    figure.tight_layout()
+    return figure
 
 
 # -- the yardstick -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from bayestopics.evidence import ESTIMATORS, PATHS
 from bayestopics.lda import SAMPLERS
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
 
-PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "fitted", "bounds", "scores", "distances")
+PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "fitted", "bounds", "jumps", "scores", "distances")
 WALKS = ("pmmh", "empirical")
 LARGEST_M = 100  # of the paper; chains with a larger m are not among the answers
 IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second replaces the first at small scales
@@ -33,15 +33,26 @@ corpus.
 """
 ANSWERS_FIGURE = """
 The number of topics of the same corpora, by every method. Annealed evidence: the T of the largest log m(T), and those
-that its errors do not exclude. PMMH: the median and the central 95 % of the second half of each chain; chains from
-different starts stand below each other. Short Gibbs runs: the estimate (4.9) that PMMH takes, with m = 50, and those T
-that its errors do not exclude. Leave-one-out score, Chib's estimate and the harmonic means: the best of the T that were
+that its errors do not exclude. Chain over (T, z): the median and the central 95 % of its posterior of T. PMMH: the
+median and the central 95 % of the second half of each chain; chains from different starts stand below each other. Short
+Gibbs runs: the estimate (4.9) that PMMH takes, with m = 50, and those T that its errors do not exclude. Leave-one-out score, Chib's estimate and the harmonic means: the best of the T that were
 tried. On simulated corpora the true number is known; on the others the dotted line is the answer of the paper.
 """
 LADDERS_FIGURE = """
 Annealing along every path, at the true T of simulated corpora: how much single log-estimates of the same corpus
 scatter, against the CPU seconds of one estimate. Each mark is a ladder of another length. The dashed line is the goal
 of 1 nat, a factor of 2.7 in probability.
+"""
+JUMPS_FIGURE = """
+The posterior of the number of topics from chains over T and the assignments together. Top: its probabilities from all
+chains, with two standard errors; crosses are what the yardstick, annealed evidence, gives for the T that it tried.
+Bottom: T along the chains, one line per start; the shaded part is burn-in, during which the chain learns its weights.
+The dashed line is the yardstick's best T, the dotted one the T of the paper or the true T.
+"""
+JUMPS_TABLE = """
+Chains over T and the assignments, from every start: the mean and the most probable T of each chain alone; the posterior
+mean of T from all chains with its Monte Carlo error; R-hat of T and of the log joint between the chains (above 1.05
+they disagree); and the CPU seconds of all chains.
 """
 SCORES_FIGURE = """
 The leave-one-out score of T: the mean over documents of the log probability of a document given all others. Higher is
@@ -103,6 +114,7 @@ def plan(settings: Settings) -> Plan:
         "fitted": [("fitted", entry) for entry in here["fitted"]],
         "bounds": [("bounds", entry) for entry in here["bounds"]],
         "ladder": [("ladder", {**e, "law": settings.entries[e["corpus"]].generator}) for e in here["ladders"]],
+        "jump": [("jump", entry) for entry in here["jumps"]],
         "score": [("leave-one-out", entry) for entry in here["scores"]],
         "distances": [("distances", entry) for entry in here["distances"]],
     }
@@ -124,8 +136,8 @@ def _run(params: Mapping[str, Any]) -> Run:
     if params["kind"] in ("evidence", "ladder", "fitted"):
         estimators = params["steps"] if params["kind"] == "ladder" else paths or [params["method"]]
         modules += [ESTIMATORS[name].module for name in estimators]
-    # the yardstick takes longest, so its repeats run side by side
-    threads = params["repeats"] if any(ESTIMATORS[path].walks for path in paths) else 1
+    # the yardstick and the chains over (T, z) take longest, so their repeats and chains run side by side
+    threads = params["repeats"] if any(ESTIMATORS[path].walks for path in paths) else len(params.get("starts", "1"))
     return Run(params, modules=tuple(modules), threads=threads)
 
 
@@ -192,9 +204,19 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
         )
         for name in corpora("evidence")
     }
+    jumps = {
+        f"jump-{name}": Figure(
+            "draw_jump",
+            (*chosen(runs, "jump", corpus=name), *chosen(runs, "evidence", corpus=name, path="reference")),
+            JUMPS_FIGURE,
+            f"posterior of T by a chain over (T, z): {name}",
+        )
+        for name in corpora("jump")
+    }
     label = "paths of annealing: error against seconds"
     return {
         **walks,
+        **jumps,
         **evidence,
         "scores": Figure("draw_scores", chosen(runs, "score"), SCORES_FIGURE, "leave-one-out scores"),
         "ladders": Figure("draw_ladders", chosen(runs, "ladder"), LADDERS_FIGURE, label),
@@ -210,7 +232,7 @@ def _answering(runs: Mapping[str, Run]) -> tuple[str, ...]:
         if params["inner"] <= LARGEST_M:
             key = (params["corpus"], params["start"], params.get("chain"))
             walks[key] = max(walks.get(key, name), name, key=lambda one: runs[one].params["inner"])
-    return (*walks.values(), *chosen(runs, "evidence", "score"))
+    return (*chosen(runs, "jump"), *walks.values(), *chosen(runs, "evidence", "score"))
 
 
 def _answers(runs: Mapping[str, Run], settings: Settings) -> dict[str, Figure]:
@@ -235,6 +257,7 @@ def _tables(runs: Mapping[str, Run], timed: bool) -> dict[str, Table]:
     evidence, ladders = chosen(runs, "evidence"), chosen(runs, "ladder")
     found = {
         "walks": (chosen(runs, *WALKS), "PMMH chains over the number of topics", WALKS_TABLE),
+        "jumps": (chosen(runs, "jump"), "Chains over T and the assignments", JUMPS_TABLE),
         "answers": (_answering(runs), "The number of topics by every method", ANSWERS_FIGURE),
         "evidence": (evidence, "Methods for the evidence, compared with the yardstick", EVIDENCE_TABLE),
         "ladders": (ladders, "Annealing on simulated corpora, from below and from above", LADDERS_TABLE),

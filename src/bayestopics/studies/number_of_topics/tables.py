@@ -84,6 +84,18 @@ def walks_table(records: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def jumps_table(records: list[Result]) -> pd.DataFrame:
+    """One row per chain over (T, z)."""
+    rows = []
+    for record in records:
+        shared = {name: record.metrics.get(name) for name in ("mean", "mean_error", "rhat", "rhat_log_joint")}
+        for chain in record.tables["chains"].itertuples():
+            own = {"start": chain.start, "mean of this chain": chain.mean, "mode of this chain": chain.mode}
+            rest = {"changes of T": chain.changes, "CPU seconds of all": record.volatile.get("cpu_seconds")}
+            rows.append({"corpus": record.task.corpus, **own, **shared, **rest})
+    return pd.DataFrame(rows)
+
+
 def evidence_table(records: list[Result]) -> pd.DataFrame:
     """One row per corpus and method: its best T, and how its order of T and its values compare with the yardstick."""
     yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
@@ -115,6 +127,7 @@ def answers_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
 
     - Evidence: the T of the largest log m(T), and the T that its errors do not exclude. Where an error is unknown, as
       with one chain for each T, there is no range.
+    - Chains over (T, z): the median and the central 95 % of the posterior of T.
     - PMMH: the median and the central 95 % of the second half of a chain.
     - Leave-one-out score: the T of the largest score. There is no range, because its error does not include which
       documents there are.
@@ -130,6 +143,10 @@ def answers_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
 
 def _answer_of(record: Result, errors: pd.DataFrame) -> tuple[str, dict[str, Any]]:
     kind = record.task.params["kind"]
+    if kind == "jump":
+        posterior = record.tables["posterior"].set_index("topics")["probability"].cumsum()
+        low, middle, high = (int(posterior.index[np.searchsorted(posterior, level)]) for level in (0.025, 0.5, 0.975))
+        return kind, {"low": low, "topics": middle, "high": high, "at_the_edge": high == record.task.params["most"]}
     if kind == "pmmh":
         late = record.trace["topics"].iloc[len(record.trace) // 2 :]
         low, middle, high = np.quantile(late, (0.025, 0.5, 0.975), method="inverted_cdf")
