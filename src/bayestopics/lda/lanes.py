@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,16 @@ def _aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
     data = np.empty(size + LINE, np.uint8)
     start = -data.ctypes.data % LINE
     return data[start : start + size].view(kind).reshape(shape)
+
+
+def copied(lanes: Lanes) -> Lanes:
+    """A copy with its own counts; the assignments are shared."""
+    counts = {}
+    for name in ("document_topic", "term_topic", "topic_total"):
+        shared = getattr(lanes, name)
+        counts[name] = _aligned(shared.shape, shared.dtype)
+        counts[name][...] = shared
+    return replace(lanes, **counts)
 
 
 def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:
