@@ -61,10 +61,11 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
         | {"heldout": 0.25, "chains": 13, "workers": 14},
     ),
     "score": (
-        MODEL + "--method leave-one-out --heldout 0.25 --documents 0,1 --thin 15 --particles 16 --beta drawn "
-        "--warm-up 17 --workers 14",
+        MODEL + "--method leave-one-out --heldout 0.25 --documents 0,1 --thin 15 --estimator left-to-right --chains 18 "
+        "--forget 19 --steps 20 --tolerance 0.3 --particles 16 --beta drawn --warm-up 17 --workers 14",
         {"topics": 3, "prior": Prior((0.4, 0.5, 0.6), 0.7), "sampler": "sparse", "sweeps": 11, "burn_in": 12}
         | {"method": "leave-one-out", "heldout": 0.25, "documents": [0, 1], "thin": 15, "particles": 16}
+        | {"estimator": "left-to-right", "chains": 18, "forget": 19, "steps": 20, "tolerance": 0.3}
         | {"beta": "drawn", "warm_up": 17, "workers": 14},
     ),
 }
@@ -166,9 +167,19 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "score": (
         {"topics": 3, "prior": Prior(0.4, 0.7), "method": "leave-one-out", "sampler": "sparse", "sweeps": 11}
-        | {"burn_in": 12, "documents": np.array([0, 2]), "thin": 15, "particles": 16, "beta": "drawn", "warm_up": 17},
+        | {"burn_in": 12, "documents": np.array([0, 2]), "thin": 15, "chains": 24, "forget": 19, "steps": 20}
+        | {"tolerance": 0.3},
         {"topics": 3, "alpha": 0.4, "eta": 0.7, "method": "leave-one-out", "sampler": "sparse", "sweeps": 11}
-        | {"burn_in": 12, "documents": [0, 2], "thin": 15, "particles": 16, "beta": "drawn", "warm_up": 17},
+        | {
+            "burn_in": 12,
+            "documents": [0, 2],
+            "thin": 15,
+            "estimator": "bridge",
+            "chains": 24,
+            "forget": 19,
+            "steps": 20,
+        }
+        | {"tolerance": 0.3},
     ),
 }
 

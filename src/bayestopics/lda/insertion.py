@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -53,16 +54,16 @@ def ladder(alpha: np.ndarray, length: int, steps: int) -> np.ndarray:
 
 def put_in(state: Lanes, own: Traveller, factors: np.ndarray, words: np.ndarray) -> np.ndarray:
     """The document joins the counts, and its topics are drawn in place; returns the log-weight of each chain's path."""
-    return _put_in(own.terms, own.assignments, factors, *_counts(state, own), words.copy())
+    return _put_in(own.terms, own.assignments, factors, words.copy(), *_arguments(state, own))
 
 
 def take_out(state: Lanes, own: Traveller, factors: np.ndarray, words: np.ndarray) -> np.ndarray:
     """The document leaves the counts; returns the log-weight of each chain's path, as seen from the way in."""
     back = own.reversed()
-    return _take_out(back.terms, back.assignments, factors, *_counts(state, own), words.copy())
+    return _take_out(back.terms, back.assignments, factors, words.copy(), *_arguments(state, own))
 
 
-def _counts(state: Lanes, own: Traveller) -> tuple:
+def _arguments(state: Lanes, own: Traveller) -> tuple[Any, ...]:
     room = _aligned((3, len(state.topic_total)), np.float64)
     counts = (state.document_topic, state.term_topic, state.topic_total)
     return (own.document, *counts, state.alpha[0], state.eta, len(state.term_topic) * state.eta, room)
@@ -73,6 +74,7 @@ def _put_in(
     terms: np.ndarray,
     assignments: np.ndarray,
     factors: np.ndarray,
+    words: np.ndarray,
     d: int,
     document_topic: np.ndarray,
     term_topic: np.ndarray,
@@ -81,7 +83,6 @@ def _put_in(
     eta: float,
     total_eta: float,
     room: np.ndarray,
-    words: np.ndarray,
 ) -> np.ndarray:
     cells = len(topic_total)
     most = cells // CHAINS
@@ -119,6 +120,7 @@ def _take_out(
     terms: np.ndarray,
     assignments: np.ndarray,
     factors: np.ndarray,
+    words: np.ndarray,
     d: int,
     document_topic: np.ndarray,
     term_topic: np.ndarray,
@@ -127,7 +129,6 @@ def _take_out(
     eta: float,
     total_eta: float,
     room: np.ndarray,
-    words: np.ndarray,
 ) -> np.ndarray:
     """The words are in the order in which they leave."""
     cells = len(topic_total)

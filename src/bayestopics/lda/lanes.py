@@ -88,12 +88,11 @@ def _aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
 
 def copied(lanes: Lanes) -> Lanes:
     """A copy with its own counts; the assignments are shared."""
-    counts = {}
-    for name in ("document_topic", "term_topic", "topic_total"):
-        shared = getattr(lanes, name)
-        counts[name] = _aligned(shared.shape, shared.dtype)
-        counts[name][...] = shared
-    return replace(lanes, **counts)
+    shared = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
+    counts = [_aligned(array.shape, array.dtype) for array in shared]
+    for own, array in zip(counts, shared, strict=True):
+        own[...] = array
+    return replace(lanes, document_topic=counts[0], term_topic=counts[1], topic_total=counts[2])
 
 
 def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:

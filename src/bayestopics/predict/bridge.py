@@ -5,8 +5,9 @@ along a path (`lda.insertion`), which gives a log-weight B. Some sweeps without 
 forgets it. Then the document is put in along such a path, which gives a log-weight F. The mean of exp(F) is L(d), and
 the mean of exp(-B) is 1 / L(d); Bennett's ratio combines the two, with an error that is far smaller.
 
-log of the mean of exp(F) is too low on average, and -log of the mean of exp(-B) is too high. So between them lies
-log L(d), up to noise, and where few draws overlap the distance of these bounds says so. The standard error includes it.
+log of the mean of exp(F) is too low on average, and -log of the mean of exp(-B) is too high. So they are bounds of
+log L(d), up to noise, and where few draws overlap their distance says so. If the first is far above the second, the
+chains stay in different modes of the posterior. The standard error includes the distance in both cases.
 
 Each chain has its own random start, and all errors come from the scatter of chains, so that they hold even if a chain
 never leaves the mode of the posterior in which it ends.
@@ -224,21 +225,20 @@ class Estimate:
     error: float
     lower: float  # from the ways in: too low on average
     upper: float  # from the ways out: too high on average
+    gap_error: float  # the part of the error that the distance of these bounds has
     without: np.ndarray  # log L(d) without each chain in turn
 
 
 def estimate(made: Sequence[np.ndarray]) -> Estimate:
-    """log L(d) from the log-weights of each draw. The error is the jackknife's over chains and, where the bounds leave
-    a gap, that of a number anywhere in it."""
+    """log L(d) from the log-weights of each draw. The error has two parts: the jackknife's over chains, and that of a
+    number anywhere between the bounds."""
     forward, backward = np.swapaxes(np.array(made), 0, 1)  # draws x chains
-    without = [bennett(*(np.delete(part, chain, axis=1) for part in (forward, backward))) for chain in _chains(forward)]
+    chains = range(forward.shape[1])
+    without = [bennett(np.delete(forward, chain, axis=1), np.delete(backward, chain, axis=1)) for chain in chains]
     lower, upper = _log_mean(forward), -_log_mean(-backward)
-    error = float(np.hypot(jackknife(np.array(without)), UNIFORM * max(0.0, upper - lower)))
-    return Estimate(bennett(forward, backward), error, lower, upper, np.array(without))
-
-
-def _chains(forward: np.ndarray) -> range:
-    return range(forward.shape[1])
+    gap_error = UNIFORM * abs(upper - lower)
+    error = float(np.hypot(jackknife(np.array(without)), gap_error))
+    return Estimate(bennett(forward, backward), error, lower, upper, gap_error, np.array(without))
 
 
 def jackknife(without: np.ndarray) -> float:

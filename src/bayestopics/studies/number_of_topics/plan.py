@@ -41,7 +41,8 @@ of 1 nat, a factor of 2.7 in probability.
 """
 SCORES_FIGURE = """
 The leave-one-out score of T: the mean over documents of the log probability of a document given all others. Higher is
-better. Bars are Monte Carlo standard errors.
+better. Bars are Monte Carlo standard errors. The band is between the estimate from paths that put a document into the
+corpus, which is too low on average, and that from paths that take it out, which is too high.
 """
 WALKS_TABLE = """
 Every PMMH chain: where it ended, its posterior of T (as in table 2 of the paper), how often it moved, and any reason
