@@ -480,9 +480,9 @@ def score(
     """
     from bayestopics.runs import score as run
 
-    options = {"heldout": heldout, "documents": documents, "thin": thin, "sweeps": sweeps, "burn_in": burn_in}
-    options |= {"estimator": estimator, "chains": chains, "forget": forget, "steps": steps, "tolerance": tolerance}
-    options |= {"particles": particles, "beta": beta, "warm_up": warm_up}
+    options: dict[str, Any] = {"estimator": estimator, "particles": particles, "beta": beta, "warm_up": warm_up}
+    options |= {"heldout": heldout, "documents": documents, "thin": thin, "sweeps": sweeps, "burn_in": burn_in}
+    options |= {"chains": chains, "forget": forget, "steps": steps, "tolerance": tolerance}
     task = run.task_of(corpus, topics, prior or Prior(), method=method, sampler=sampler, seed=seed, **options)
     return _run(ScoreResult, task, run.compute, corpus, workers, out, overwrite)
 
