@@ -250,9 +250,9 @@ def draw_scores(records: list[Result], scale: str, errors: pd.DataFrame) -> Figu
     for axis, record in zip(axes[0], records, strict=True):
         found = record.tables["scores"].set_index("topics").sort_index()
         table = with_standard_errors(found["log_score"], errors, record, "S")
-        bounds = found[["lower", "upper"]]
-        label = "between the ways in and the ways out"
-        axis.fill_between(bounds.index, bounds.min(axis=1), bounds.max(axis=1), alpha=0.2, linewidth=0, label=label)
+        if "lower" in found:  # older records have no bounds
+            low, high = found[["lower", "upper"]].min(axis=1), found[["lower", "upper"]].max(axis=1)
+            axis.fill_between(found.index, low, high, alpha=0.2, linewidth=0, label="between the bounds")
         bars = {"marker": "o", "markersize": 4, "capsize": 4, "elinewidth": 1.5, "ecolor": "#333333"}
         axis.errorbar(table.index, table["log_score"], table["standard_error"], **bars, label="score, standard error")
         _mark(axis, record, vertical=True)
