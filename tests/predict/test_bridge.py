@@ -24,7 +24,7 @@ from bayestopics.lda.state import Prior
 from bayestopics.predict import bridge
 from bayestopics.predict.bridge import Bridge, estimate, jackknife, works
 from bayestopics.predict.leave_one_out import LeaveOneOutScore, bridged, score
-from dying import Died, Dying, resumed
+from dying import Dying, resumed
 
 FALSE_ALARM = 1e-6  # of each statistical assertion, over seeds
 TINY = oracle.tiny_corpus([[0, 0, 1], [1, 2, 2], [0, 0, 1]], 3)
@@ -148,7 +148,7 @@ def test_a_chain_that_has_not_forgotten_is_caught() -> None:
     for forget in (40, 0):
         plan = Bridge(TINY, 2, prior, "single-site", forget, 5, seed=1)
         work: dict[str, Any] = {"tolerance": 0.0, "workers": 1, "checkpoint": NoCheckpoint()}
-        forward = np.array(works(plan, [1], range(20, 320, 10), 4, **work)[1])[:, 0]
+        forward = np.array(works(plan, [1], range(20, 220, 10), 4, **work)[1])[:, 0]
         ratios = np.exp(forward - exact).mean(axis=0)  # of each chain
         distances.append((ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios))))
     limit = student.isf(FALSE_ALARM / 2, 31)
@@ -157,17 +157,17 @@ def test_a_chain_that_has_not_forgotten_is_caught() -> None:
 
 
 def test_the_error_covers() -> None:
-    """With few draws, 95 % intervals hold the truth in at least 95 % of runs, as far as 150 runs can tell."""
+    """With few draws, 95 % intervals hold the truth in at least 95 % of runs, as far as 30 runs can tell."""
     exact = [exact_log_likelihood(TINY, d, SPARSE) for d in range(3)]
     limit, covered = student.isf(0.025, 15), np.zeros(4)
-    for seed in range(50):
+    for seed in range(30):
         result = run(prior=SPARSE, seed=seed, sweeps=1, thin=1)
         for d, row in enumerate(result.documents):
             assert row.standard_error is not None
             covered[d] += abs(row.log_likelihood - exact[d]) < limit * row.standard_error
         assert result.standard_error is not None
         covered[3] += abs(result.log_score - np.mean(exact)) < limit * result.standard_error
-    assert np.all(covered >= binom.ppf(FALSE_ALARM, 50, 0.95))
+    assert np.all(covered >= binom.ppf(FALSE_ALARM, 30, 0.95))
 
 
 def test_one_topic_has_a_closed_form() -> None:
@@ -296,16 +296,6 @@ def test_a_killed_score_goes_on_where_it_was(sampler: str) -> None:
     whole = short(None)
     for again in resumed(short, at=(0, 0.4, 0.8)):
         assert again == whole
-
-
-def test_a_killed_score_goes_on_with_more_workers() -> None:
-    corpus = simulate_lda(6, 6, 9, 3, 0.3, 0.3, np.random.default_rng(1)).corpus
-    work: dict[str, Any] = {"sweeps": 6, "thin": 2, "forget": 1, "chains": 8, "burn_in": 2}
-    whole, checkpoint = run(corpus, **work), Dying(6)
-    with pytest.raises(Died):
-        run(corpus, checkpoint=checkpoint, **work)
-    checkpoint.left.clear()
-    assert run(corpus, checkpoint=checkpoint, workers=2, **work) == whole
 
 
 # -- the command line ------------------------------------------------------------------------------
