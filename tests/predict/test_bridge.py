@@ -70,7 +70,7 @@ def weights(corpus: Corpus, d: int, prior: Prior, steps: int, repeats: int, seed
 def test_weights_are_unbiased_on_both_ways(prior: Prior, steps: int) -> None:
     """E exp(F) = L(d), E exp(-B) = 1 / L(d), and E h(F) exp(F) = L(d) E h(B) for h = tanh [Crooks]."""
     exact = exact_log_likelihood(TINY, 1, prior)
-    forward, backward = (logs - exact for logs in weights(TINY, 1, prior, steps, 200, seed=1))
+    forward, backward = (logs - exact for logs in weights(TINY, 1, prior, steps, 80, seed=1))
     limit = norm.isf(FALSE_ALARM / 2)
     for ratios in (np.exp(forward), np.exp(-backward)):
         assert abs(ratios.mean() - 1) < limit * ratios.std(ddof=1) / np.sqrt(len(ratios))
@@ -157,17 +157,17 @@ def test_a_chain_that_has_not_forgotten_is_caught() -> None:
 
 
 def test_the_error_covers() -> None:
-    """With few draws, 95 % intervals hold the truth in at least 95 % of runs, as far as 30 runs can tell."""
+    """With few draws, 95 % intervals hold the truth in at least 95 % of runs, as far as 20 runs can tell."""
     exact = [exact_log_likelihood(TINY, d, SPARSE) for d in range(3)]
     limit, covered = student.isf(0.025, 15), np.zeros(4)
-    for seed in range(30):
+    for seed in range(20):
         result = run(prior=SPARSE, seed=seed, sweeps=1, thin=1)
         for d, row in enumerate(result.documents):
             assert row.standard_error is not None
             covered[d] += abs(row.log_likelihood - exact[d]) < limit * row.standard_error
         assert result.standard_error is not None
         covered[3] += abs(result.log_score - np.mean(exact)) < limit * result.standard_error
-    assert np.all(covered >= binom.ppf(FALSE_ALARM, 30, 0.95))
+    assert np.all(covered >= binom.ppf(FALSE_ALARM, 20, 0.95))
 
 
 def test_one_topic_has_a_closed_form() -> None:
