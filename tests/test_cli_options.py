@@ -62,10 +62,11 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
         | {"heldout": 0.25, "chains": 13, "workers": 14},
     ),
     "score": (
-        MODEL + "--method leave-one-out --heldout 0.25 --documents 0,1 --thin 15 --particles 16 --beta drawn "
-        "--warm-up 17 --workers 14",
+        MODEL + "--method leave-one-out --heldout 0.25 --documents 0,1 --thin 15 --estimator left-to-right --chains 18 "
+        "--forget 19 --steps 20 --tolerance 0.3 --particles 16 --beta drawn --warm-up 17 --workers 14",
         {"topics": 3, "prior": Prior((0.4, 0.5, 0.6), 0.7), "sampler": "sparse", "sweeps": 11, "burn_in": 12}
         | {"method": "leave-one-out", "heldout": 0.25, "documents": [0, 1], "thin": 15, "particles": 16}
+        | {"estimator": "left-to-right", "chains": 18, "forget": 19, "steps": 20, "tolerance": 0.3}
         | {"beta": "drawn", "warm_up": 17, "workers": 14},
     ),
 }
@@ -132,6 +133,9 @@ def test_options_of_reading_reach_the_reader(path: Path, monkeypatch: pytest.Mon
 # -- from the function to the task -------------------------------------------------------------------------
 
 CORPUS = Corpus.from_sparse([[2, 1], [0, 3], [1, 1]])
+SCORE = {"topics": 3, "method": "leave-one-out", "sampler": "sparse", "sweeps": 11, "burn_in": 12, "thin": 15}
+BRIDGE = {"estimator": "bridge", "chains": 24, "forget": 19, "steps": 20, "tolerance": 0.3}
+LEFT_TO_RIGHT = {"estimator": "left-to-right", "particles": 16, "beta": "drawn", "warm_up": 17}
 CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "fit": (
         {"topics": 3, "prior": Prior(0.4, 0.7), "sampler": "sparse", "sweeps": 11, "burn_in": 12, "chains": 13},
@@ -166,11 +170,10 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         | {"burn_in": 12, "batch_size": 16, "chains": 13, "model": "hdp"},
     ),
     "score": (
-        {"topics": 3, "prior": Prior(0.4, 0.7), "method": "leave-one-out", "sampler": "sparse", "sweeps": 11}
-        | {"burn_in": 12, "documents": np.array([0, 2]), "thin": 15, "particles": 16, "beta": "drawn", "warm_up": 17},
-        {"topics": 3, "alpha": 0.4, "eta": 0.7, "method": "leave-one-out", "sampler": "sparse", "sweeps": 11}
-        | {"burn_in": 12, "documents": [0, 2], "thin": 15, "particles": 16, "beta": "drawn", "warm_up": 17},
+        SCORE | {"prior": Prior(0.4, 0.7), "documents": np.array([0, 2])} | BRIDGE,
+        SCORE | {"alpha": 0.4, "eta": 0.7, "documents": [0, 2]} | BRIDGE,
     ),
+    "score, left-to-right": (SCORE | LEFT_TO_RIGHT, SCORE | LEFT_TO_RIGHT),
 }
 
 
@@ -186,7 +189,7 @@ def test_arguments_reach_the_task(function: str, tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(driver, "run", run)
     with pytest.raises(Called):
-        getattr(api, function)(CORPUS, **passed, seed=91, workers=2, out=str(tmp_path), overwrite=True)
+        getattr(api, function.split(",")[0])(CORPUS, **passed, seed=91, workers=2, out=str(tmp_path), overwrite=True)
     task = given.pop("task")
     assert given == {"corpus": CORPUS, "workers": 2, "out": tmp_path, "overwrite": True}
     assert (task.seed, task.scale, task.fingerprint) == (91, "own", CORPUS.fingerprint)

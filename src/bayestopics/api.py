@@ -442,6 +442,11 @@ def score(
     heldout: float = 0.1,
     documents: int | Sequence[int] | None = None,
     thin: int = 5,
+    estimator: str = "bridge",
+    chains: int = 16,
+    forget: int = 20,
+    steps: int = 200,
+    tolerance: float = 0.5,
     particles: int = 10,
     beta: str = "integrated",
     warm_up: int = 0,
@@ -470,7 +475,10 @@ def score(
         For completion: half of the words of this last share of the documents are held out.
     documents : int or sequence of int, optional
         For leave-one-out: how many documents to leave out, evenly spaced, or their numbers. By default, all.
-    thin, particles, beta, warm_up
+    estimator : str
+        For leave-one-out: ``"bridge"`` combines draws with and without the document; ``"left-to-right"`` needs only
+        draws without it, but is too low if few of them carry the weight.
+    thin, chains, forget, steps, tolerance, particles, beta, warm_up
         For leave-one-out; see `bayestopics.predict.leave_one_out.score`.
     seed, workers, out, overwrite
         See `bayestopics.api`.
@@ -489,8 +497,9 @@ def score(
     """
     from bayestopics.runs import score as run
 
-    options = {"heldout": heldout, "documents": documents, "thin": thin, "particles": particles, "beta": beta}
-    options |= {"warm_up": warm_up, "sweeps": sweeps, "burn_in": burn_in}
+    options: dict[str, Any] = {"estimator": estimator, "particles": particles, "beta": beta, "warm_up": warm_up}
+    options |= {"heldout": heldout, "documents": documents, "thin": thin, "sweeps": sweeps, "burn_in": burn_in}
+    options |= {"chains": chains, "forget": forget, "steps": steps, "tolerance": tolerance}
     task = run.task_of(corpus, topics, prior or Prior(), method=method, sampler=sampler, seed=seed, **options)
     return _run(ScoreResult, task, run.compute, corpus, workers, out, overwrite)
 

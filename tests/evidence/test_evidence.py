@@ -13,6 +13,7 @@ from scipy.special import gammaln, logsumexp
 
 import oracle
 from bayestopics.base.problems import InputError
+from bayestopics.errors.bennett import bennett
 from bayestopics.evidence import ESTIMATORS, PATHS, annealing, chib_independent, smc, tempered
 from bayestopics.evidence import chib as chib_module
 from bayestopics.evidence import harmonic as harmonic_module
@@ -20,7 +21,7 @@ from bayestopics.evidence.chib import chib
 from bayestopics.evidence.compute import estimator, evidence
 from bayestopics.evidence.estimate import combine, not_excluded
 from bayestopics.evidence.harmonic import harmonic, harmonic_mean, log_likelihood_given_beta
-from bayestopics.evidence.replica_exchange import bennett, exchange
+from bayestopics.evidence.replica_exchange import exchange
 from bayestopics.lda.density import log_joint, log_likelihood
 from bayestopics.lda.parameters import draw_parameters
 from bayestopics.lda.state import Prior, from_assignments

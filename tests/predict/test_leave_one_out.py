@@ -1,9 +1,10 @@
-"""Leave-one-out score: exact by enumeration on a tiny corpus, its errors and warnings, workers, the command line."""
+"""Leave-one-out score by left-to-right: exact by enumeration on a tiny corpus, errors, warnings, workers, commands."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from bayestopics.lda import lanes, single_site
 from bayestopics.lda.lanes import CHAINS, Lanes
 from bayestopics.lda.state import LARGEST, SMALLEST, Prior, State, from_assignments
 from bayestopics.predict import leave_one_out
+from bayestopics.predict.bridge import split
 from bayestopics.predict.leave_one_out import (
     BATCHES,
     BETAS,
@@ -30,15 +32,14 @@ from bayestopics.predict.leave_one_out import (
     choose,
     draw_log_beta,
     estimates_of,
-    groups,
     lag_one_correlation,
     leave_out,
     log_error,
-    score,
     summary,
 )
 from dying import Died, Dying, resumed
 
+score = partial(leave_one_out.score, estimator="left-to-right")
 FALSE_ALARM = 1e-6  # of each statistical assertion, over seeds
 LIMIT = student.isf(FALSE_ALARM / 2, BATCHES - 1)
 Capture = pytest.CaptureFixture[str]
@@ -265,15 +266,15 @@ def test_a_document_that_keeps_its_alpha_is_caught(monkeypatch: pytest.MonkeyPat
     assert distances[1] > 2 * LIMIT
 
 
-def test_groups() -> None:
+def test_parts() -> None:
     """At most eight, long ones spread over all of them; more and smaller ones where there are workers for them."""
-    assert groups([9, 4, 5], 1, CHAINS) == [[9, 4, 5]]
-    assert groups(list(range(9)), 1, CHAINS) == [[0, 2, 4, 6, 8], [1, 3, 5, 7]]
-    assert groups(list(range(4)), 3, CHAINS) == [[0, 3], [1], [2]]
-    assert groups([2, 1, 0], 2, 1) == [[2], [1], [0]]
+    assert split([9, 4, 5], 1, CHAINS) == [[9, 4, 5]]
+    assert split(list(range(9)), 1, CHAINS) == [[0, 2, 4, 6, 8], [1, 3, 5, 7]]
+    assert split(list(range(4)), 3, CHAINS) == [[0, 3], [1], [2]]
+    assert split([2, 1, 0], 2, 1) == [[2], [1], [0]]
     for documents in range(1, 40):
         for workers in range(1, documents + 1):
-            made = groups(list(range(documents)), workers, CHAINS)
+            made = split(list(range(documents)), workers, CHAINS)
             assert sorted(d for group in made for d in group) == list(range(documents))
             assert all(1 <= len(group) <= CHAINS for group in made)
 
@@ -419,6 +420,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(path: Path, *options: object) -> int:
     short = ["--topics", 2, "--sweeps", 20, "--burn-in", 5, "--workers", 1, "--method", "leave-one-out"]
+    short += ["--estimator", "left-to-right"]
     return main([*map(str, ["score", path, *short, *options])])
 
 

@@ -20,6 +20,7 @@ from killed_command import Counting
 from killing import PATIENCE, content, own_cache, state_files, without_seconds
 
 DEATHS = 2
+LEAVE_ONE_OUT = "score --topics 2 --sweeps 20 --burn-in 10 --method leave-one-out"
 
 # how often a save is due, and the command; fewer than four kept sweeps of a fit have no R-hat, and need no ArviZ
 COMMANDS: dict[str, tuple[int, str]] = {
@@ -38,7 +39,8 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "hyper full-bayes": (30, "hyper --topics 2 --sweeps 200 --method full-bayes"),
     "select": (300, "select --topics 2-3 --sweeps 100 --steps 10 --repeats 2 --chains 2"),
     "score completion": (3, "score --topics 2 --sweeps 20 --burn-in 10"),
-    "score leave-one-out": (1, "score --topics 2 --sweeps 20 --burn-in 10 --method leave-one-out --warm-up 5"),
+    "score leave-one-out": (5, f"{LEAVE_ONE_OUT} --thin 10 --chains 8 --forget 2 --steps 3 --tolerance 0.01"),
+    "score left-to-right": (1, f"{LEAVE_ONE_OUT} --estimator left-to-right --warm-up 5"),
 }
 
 

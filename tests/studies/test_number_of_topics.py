@@ -42,7 +42,10 @@ SCORE = {
     "sweeps": 4,
     "burn_in": 2,
     "thin": 2,
-    "particles": 2,
+    "chains": 8,
+    "forget": 2,
+    "steps": 5,
+    "tolerance": 0.5,
     "documents": 3,
 }
 LADDER = {"law": LAW, "corpora": 2, "repeats": 2, "steps": {"reference": [20, 40], "ais": [20], "smc": [20]}}
@@ -457,4 +460,4 @@ def test_hours_are_those_of_the_same_work():
     one = run("score", name="whales-leave-one-out", corpus="whales", sweeps=150, burn_in=50)
     timing, left_out = pd.DataFrame({"topics": [2, 20], "seconds": 10.0}), pd.DataFrame({"document": [0, 1, 2]})
     score = Result(one, {}, tables={"timing": timing, "documents": left_out})
-    assert tables.times_table([score])["hours"][0] == pytest.approx(19 * 10 * (153 / 3) / 2 / 3600)
+    assert tables.times_table([score])["hours"][0] == pytest.approx(19 * 10 * (153 / 3) / 3600)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot
+from matplotlib.collections import PolyCollection
 from test_number_of_topics import evidences, walk
 
 from bayestopics.studies.number_of_topics import figures, tables
@@ -162,6 +163,15 @@ def test_scores_have_their_errors_and_each_corpus_its_panel():
         assert line(axis.containers[0].lines[0]) == [(2, -9.0 - number), (5, -7.0)]
         assert bars(axis) == [(2, -9.5 - number, -8.5 - number), (5, -8.5, -5.5)]
         assert across(axis) == [5 + 2 * number]
+
+
+def test_scores_have_a_band_between_their_bounds_also_where_these_cross():
+    table = pd.DataFrame({"topics": [2, 5], "log_score": [-9.0, -7.0], "standard_error": [0.5, 1.5]})
+    table = table.assign(lower=[-11.0, -6.5], upper=[-8.0, -7.5])
+    one = record("score", "whales", {"sweeps": 9}, corpus="whales", scores=table, documents={"document": [0]})
+    axis = figures.draw_scores([one], "smoke", errors_from("number_of_topics", one)).axes[0]
+    band = next(shape for shape in axis.collections if isinstance(shape, PolyCollection)).get_paths()[0].vertices
+    assert {tuple(point) for point in band} == {(2, -11), (2, -8), (5, -7.5), (5, -6.5)}
 
 
 def test_evidence_is_drawn_in_the_order_of_t():

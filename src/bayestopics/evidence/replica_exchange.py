@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors.bennett import bennett
 from bayestopics.evidence.annealing import check_ladder, ladder_of_its_own
 from bayestopics.evidence.tempered import Tempered, draw_prior
 from bayestopics.lda.state import Prior
@@ -74,14 +73,3 @@ def exchange(
     kept = trace[int(burn_in * rounds) :]
     ratios = [bennett(step * kept[:, k], step * kept[:, k + 1]) for k, step in enumerate(np.diff(ladder))]
     return Exchange(float(np.sum(ratios)), swaps[0] / np.maximum(swaps[1], 1), kept, trips)
-
-
-def bennett(lower: np.ndarray, upper: np.ndarray) -> float:
-    """log Z_upper / Z_lower, from the log weights (b_upper - b_lower) L at the lower and at the upper level.
-
-    It is the root r of sum_lower expit(x - r) = sum_upper expit(r - x), for equally many draws from both levels.
-    """
-    low, high = min(lower.min(), upper.min()) - 1.0, max(lower.max(), upper.max()) + 1.0
-    if low == high - 2.0:  # one topic: nothing varies
-        return float(lower[0])
-    return float(brentq(lambda r: expit(lower - r).sum() - expit(r - upper).sum(), low, high, xtol=1e-10))

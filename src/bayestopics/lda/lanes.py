@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,15 @@ def _aligned(shape: tuple[int, ...], kind: Any) -> np.ndarray:
     data = np.empty(size + LINE, np.uint8)
     start = -data.ctypes.data % LINE
     return data[start : start + size].view(kind).reshape(shape)
+
+
+def copied(lanes: Lanes) -> Lanes:
+    """A copy with its own counts; the assignments are shared."""
+    shared = (lanes.document_topic, lanes.term_topic, lanes.topic_total)
+    counts = [_aligned(array.shape, array.dtype) for array in shared]
+    for own, array in zip(counts, shared, strict=True):
+        own[...] = array
+    return replace(lanes, document_topic=counts[0], term_topic=counts[1], topic_total=counts[2])
 
 
 def sweep(lanes: Lanes, words: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
 from bayestopics.predict.leave_one_out import LeaveOneOutScore, score
 
-WORK = ("sampler", "sweeps", "burn_in", "thin", "particles", "documents")
+WORK = ("sampler", "sweeps", "burn_in", "thin", "documents", "chains", "forget", "steps", "tolerance")
 Scores = dict[int, tuple[LeaveOneOutScore, float]]  # T -> its score and CPU seconds
 
 
@@ -34,7 +35,7 @@ def scores_by_topics(
     for count in counted(topics, description, "T"):
         if count not in made:
             watch = Stopwatch()
-            found = score(corpus, count, prior, seed=seed, **{key: work[key] for key in WORK})
+            found = score(corpus, count, prior, seed=seed, **{key: work[key] for key in WORK if key in work})
             made[count] = found, watch.volatile()["cpu_seconds"]  # CPU time depends less on how busy the machine is
             checkpoint.save(made)
     return made
@@ -42,11 +43,7 @@ def scores_by_topics(
 
 def documents_table(made: Scores) -> pd.DataFrame:
     """One row per T and document."""
-    return pd.DataFrame(
-        {"topics": topics, "document": row.document, "tokens": row.tokens, "log_likelihood": row.log_likelihood}
-        for topics, (one, _) in made.items()
-        for row in one.documents
-    )
+    return pd.DataFrame({"topics": topics, **asdict(row)} for topics, (one, _) in made.items() for row in one.documents)
 
 
 def warnings_of(made: Scores) -> list[str]:

@@ -1,9 +1,13 @@
 """Leave-one-out score [Chen & Doss 5.2]: S(T) = [prod_d L(d)]^(1/D), L(d) = p(w_d | the other documents).
 
-L(d) is the mean of p(w_d | beta, alpha) over draws of beta given the other documents; for each document d, one chain
-runs on the corpus without d. The estimates are averaged before the log is taken. Each is made by the left-to-right
-algorithm, with the words in a new random order. Beta is drawn given z, or integrated out given z, which has the same
-mean and less noise. Using the mean of beta given z instead would be wrong: it is a different model.
+There are two estimators. The bridge (`predict.bridge`) combines draws with and without the document. Left-to-right, the
+published one, serves as a check: it needs only draws without the document, but its L(d) is too low as soon as few of
+these draws carry the weight, and its error does not show that.
+
+Left-to-right: L(d) is the mean of p(w_d | beta, alpha) over draws of beta given the other documents; for each document
+d, one chain runs on the corpus without d. The estimates are averaged before the log is taken. Each is made by the
+left-to-right algorithm, with the words in a new random order. Beta is drawn given z, or integrated out given z, which
+has the same mean and less noise. Using the mean of beta given z instead would be wrong: it is a different model.
 
 Chains of the single-site sampler run eight at a time, side by side. They visit the same tokens, but each leaves out a
 different document: the words of this document are kept in an extra topic that no other document has.
@@ -11,12 +15,11 @@ different document: the words of this document are kept in an extra topic that n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, counted, counted_sweeps
@@ -30,13 +33,15 @@ from bayestopics.lda.left_to_right import Others, given_beta, given_topics_of_ot
 from bayestopics.lda.parameters import log_gamma_draws
 from bayestopics.lda.state import Prior, State, check_assignments, from_assignments
 from bayestopics.lda.uniforms import new_words
-from bayestopics.predict import BETAS
+from bayestopics.predict import BETAS, ESTIMATORS
+from bayestopics.predict.bridge import Bridge, Estimate, crew, estimate, jackknife, split, works
 
 BATCHES = 20  # of draws, for the standard error
 DELTA = 1.0  # nats: the delta method holds for log-estimates that scatter by less than this
 ROUNDING = 1e-9
 WARM_UP = "score/leave-one-out/warm-up"  # the name of its generator
 TOO_LOW = "log L(d) is likely too low"
+WIDE = 4.0  # nats between the bounds of the bridge: a warning
 CORRELATED = 0.2  # with this lag-one correlation of the batches, the error is too small by a fifth
 
 
@@ -46,6 +51,8 @@ class Document:
     tokens: int
     log_likelihood: float  # log L(d)
     standard_error: float | None  # its Monte Carlo error; None with fewer than two draws
+    lower: float | None = None  # by the bridge: bounds of log L(d), up to noise
+    upper: float | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,8 @@ class LeaveOneOutScore:
     perplexity: float  # exp(-sum_d log L(d) / sum_d n_d): per word
     documents: list[Document]
     warnings: list[str]
+    lower: float | None = None  # by the bridge: the log score if log L(d) is at its lower bound for all documents
+    upper: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +89,15 @@ def score(
     topics: int,
     prior: Prior,
     *,
+    estimator: str = "bridge",
     sampler: str = "single-site",
     sweeps: int = 200,
     burn_in: int = 200,
     thin: int = 5,
+    chains: int = 16,
+    forget: int = 20,
+    steps: int = 200,
+    tolerance: float = 0.5,
     particles: int = 10,
     beta: str = "integrated",
     warm_up: int = 0,
@@ -94,10 +108,18 @@ def score(
 ) -> LeaveOneOutScore:
     """log S(T), with its Monte Carlo error and, if only some documents are left out, its sampling error.
 
-    From each chain, `burn_in` sweeps are dropped and `sweeps` kept; every `thin`-th kept sweep gives an estimate, with
-    `particles` particles. Chains start at random or, with `warm_up`, from the last state of one chain of `warm_up`
-    sweeps on the whole corpus. That state has seen the left-out document, so a burn-in is still needed. It is also
-    shared by all documents: if the posterior has several modes, the errors are too small, because they treat the
+    From each chain, `burn_in` sweeps are dropped and `sweeps` kept; every `thin`-th kept sweep is a draw.
+
+    The bridge has `chains` chains on the whole corpus, a multiple of eight. From each draw, each document is taken out,
+    `forget` sweeps follow without it, and it is put in again; both paths have `steps` steps. More chains and more draws
+    give a smaller error; more steps bring the bounds closer together. A document is done as soon as its error is at
+    most `tolerance` nats, which is decided after 1, 2, 4, ... draws. With too few sweeps to forget, the score is too
+    high.
+
+    Left-to-right has one chain for each document, and each draw gives an estimate with `particles` particles, with
+    `beta` integrated or drawn. Its chains start at random or, with `warm_up`, from the last state of one chain of
+    `warm_up` sweeps on the whole corpus. That state has seen the left-out document, so a burn-in is still needed. It is
+    also shared by all documents: if the posterior has several modes, the errors are too small, because they treat the
     documents as independent.
 
     `documents` is how many documents to leave out, evenly spaced, or a list of their numbers; None means all. The
@@ -109,21 +131,32 @@ def score(
         raise InputError(f"thin must be from 1 to the number of sweeps, {sweeps}, not {thin}")
     if particles < 1 or workers < 1:
         raise InputError(f"at least 1 particle and 1 worker are needed, not {particles} and {workers}")
-    chosen = choose(corpus, documents)
-    plan = Plan(corpus, topics, prior, sampler, sweeps, burn_in, thin, particles, beta, seed)
-    checkpoint = checkpoint or NoCheckpoint()
-    estimates: dict[int, np.ndarray] = checkpoint.load() or {}  # by document, for those that are finished
-    if warm_up:
-        plan = replace(plan, start=_warm_start(plan, warm_up, checkpoint.part("warm-up")))
+    if estimator not in ESTIMATORS:
+        raise InputError(f"unknown estimator {estimator!r}; choose from {', '.join(ESTIMATORS)}")
+    chosen, checkpoint = choose(corpus, documents), checkpoint or NoCheckpoint()
     # the longest documents first, because they take longest; an empty document has L(d) = 1 without a chain
     todo = [d for d in chosen[np.argsort(-corpus.document_lengths[chosen])].tolist() if corpus.document_lengths[d]]
-    with Progress("leave one out", len(todo), "document", len(estimates)) as bar:
-        for found in _finished(plan, [d for d in todo if d not in estimates], workers):
-            estimates |= found
-            bar.update(len(found))
-            if checkpoint.due() or len(estimates) == len(todo):
-                checkpoint.save(estimates)
+    if estimator == "bridge":
+        _check_bridge(chains, forget, steps, tolerance)
+        bridge, groups = Bridge(corpus, topics, prior, sampler, forget, steps, seed), chains // CHAINS
+        draws = range(burn_in + thin, burn_in + sweeps + 1, thin)
+        made = works(bridge, todo, draws, groups, tolerance=tolerance, workers=workers, checkpoint=checkpoint)
+        nothing = [np.zeros((2, chains))]
+        return bridged(corpus, {d: estimate(made.get(d, nothing)) for d in chosen.tolist()})
+    plan = Plan(corpus, topics, prior, sampler, sweeps, burn_in, thin, particles, beta, seed)
+    if warm_up:
+        plan = replace(plan, start=_warm_start(plan, warm_up, checkpoint.part("warm-up")))
+    estimates = _left_to_right(plan, todo, workers, checkpoint)
     return summary(corpus, {d: estimates.get(d, np.zeros(sweeps // thin)) for d in chosen.tolist()})
+
+
+def _check_bridge(chains: int, forget: int, steps: int, tolerance: float) -> None:
+    if chains < 1 or chains % CHAINS:
+        raise InputError(f"the bridge needs a multiple of {CHAINS} chains, not {chains}")
+    if steps < 1:
+        raise InputError(f"the bridge needs at least 1 step, not {steps}")
+    if not (forget >= 0 and tolerance >= 0):
+        raise InputError(f"the sweeps to forget and the tolerance cannot be negative, as {forget} and {tolerance}")
 
 
 def choose(corpus: Corpus, documents: int | Sequence[int] | None) -> np.ndarray:
@@ -144,28 +177,24 @@ def choose(corpus: Corpus, documents: int | Sequence[int] | None) -> np.ndarray:
     return chosen
 
 
-def groups(documents: Sequence[int], workers: int, most: int) -> list[Sequence[int]]:
-    """Groups of at most `most` documents, each with long and short ones; at least one group for each worker."""
-    number = max(-(-len(documents) // most), workers)
-    return [documents[first::number] for first in range(number)]
-
-
-def _finished(plan: Plan, documents: Sequence[int], workers: int) -> Iterator[dict[int, np.ndarray]]:
-    """The estimates for groups of these documents, in the order in which the groups finish."""
-    workers = min(workers, len(documents))
-    chunks = groups(documents, workers, CHAINS if sampler_entry(plan.sampler).side_by_side else 1)
-    if workers <= 1:
-        yield from (estimates_of(plan, chunk) for chunk in chunks)
-        return
-    with processes.pool(workers, plan) as submit:
-        running = {submit(estimates_of, chunk) for chunk in chunks}
-        while running:
-            for future in processes.first_done(running):
-                running.remove(future)
-                yield future.result()
-
-
 # -- the chains of a group of documents --------------------------------------------------------------
+
+
+def _left_to_right(plan: Plan, todo: Sequence[int], workers: int, checkpoint: Checkpoint) -> dict[int, np.ndarray]:
+    """The log-estimates of each document."""
+    made: dict[int, np.ndarray] = checkpoint.load() or {}  # by document, for those that are finished
+    missing = [d for d in todo if d not in made]
+    chunks = split(missing, workers, CHAINS if sampler_entry(plan.sampler).side_by_side else 1)
+    with (
+        Progress("leave one out", len(todo), "document", len(made)) as bar,
+        crew(min(workers, len(missing)), plan) as run,
+    ):
+        for found in run(estimates_of, [(chunk,) for chunk in chunks]):
+            made |= found
+            bar.update(len(found))
+            if checkpoint.due() or len(made) == len(todo):
+                checkpoint.save(made)
+    return made
 
 
 def _warm_start(plan: Plan, sweeps: int, checkpoint: Checkpoint) -> np.ndarray:
@@ -295,11 +324,54 @@ def draw_log_beta(state: State | Others, terms: np.ndarray, rng: np.random.Gener
 # -- all documents ---------------------------------------------------------------------------------
 
 
+def bridged(corpus: Corpus, estimates: dict[int, Estimate]) -> LeaveOneOutScore:
+    """The score from the estimates of the bridge. All documents share the chains, so the jackknife leaves a chain out
+    for all of them; the gaps between the bounds are treated as independent."""
+    lengths = corpus.document_lengths
+    table = [
+        Document(d, int(lengths[d]), one.log_likelihood, one.error, one.lower, one.upper)
+        for d, one in estimates.items()
+    ]
+    share = lengths.mean() / sum(row.tokens for row in table)
+    without = np.sum([one.without for one in estimates.values()], axis=0)
+    error = share * float(np.hypot(jackknife(without), np.linalg.norm([one.gap_error for one in estimates.values()])))
+    lower, upper = (share * sum(getattr(row, name) for row in table) for name in ("lower", "upper"))
+    return _scored(corpus, table, error, _gaps([row for row in table if row.tokens]), float(lower), float(upper))
+
+
+def _gaps(table: list[Document]) -> list[str]:
+    gaps = np.array([row.upper - row.lower for row in table if row.upper is not None and row.lower is not None])
+    doubts = []
+    if wide := int(np.sum(gaps > WIDE)):
+        doubts.append(
+            f"For {wide} of {len(table)} documents the bounds of log L(d) are more than {WIDE:g} nats apart, at most "
+            f"{nats(gaps.max())} ({NAT}), because few draws overlap; the error includes this. Use more chains "
+            "(--chains), draws (--sweeps) or steps (--steps)."
+        )
+    if crossed := int(np.sum(gaps < -WIDE)):
+        doubts.append(
+            f"For {crossed} of {len(table)} documents the lower bound of log L(d) is above the upper one by more than "
+            f"{WIDE:g} nats, at most by {nats(-gaps.min())} ({NAT}): the chains stay in different modes of the "
+            "posterior. The error includes this. Use a longer burn-in (--burn-in) or more chains (--chains)."
+        )
+    return doubts
+
+
 def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> LeaveOneOutScore:
     """The score from the log-estimates of each document that was left out."""
     batches = {d: batch_log_means(logs) for d, logs in estimates.items()}
     lengths = corpus.document_lengths
     table = [Document(d, int(lengths[d]), log_mean(estimates[d]), log_error(batches[d])) for d in estimates]
+    errors = [row.standard_error for row in table if row.standard_error is not None]
+    error = None
+    if len(errors) == len(table):
+        error = float(np.sqrt(np.sum(np.square(errors))) * lengths.mean() / sum(row.tokens for row in table))
+    return _scored(corpus, table, error, _doubts([batches[row.document] for row in table if row.tokens], error))
+
+
+def _scored(
+    corpus: Corpus, table: list[Document], error: float | None, doubts: list[str], *bounds: float
+) -> LeaveOneOutScore:
     logs, tokens = np.array([row.log_likelihood for row in table]), np.array([row.tokens for row in table])
     # ratio estimator: log L(d) is nearly proportional to n_d, which is known for all documents; if all documents are
     # left out, it is the mean
@@ -308,14 +380,8 @@ def summary(corpus: Corpus, estimates: dict[int, np.ndarray]) -> LeaveOneOutScor
     sampling_error = 0.0 if share == 1 else None
     if share < 1 and len(table) > 1:
         sampling_error = float(np.std(logs - per_token * tokens, ddof=1) * np.sqrt((1 - share) / len(table)))
-    errors = [row.standard_error for row in table if row.standard_error is not None]
-    error = None
-    if len(errors) == len(table):
-        error = float(np.sqrt(np.sum(np.square(errors))) * lengths.mean() / tokens.sum())
-    doubts = _doubts([batches[row.document] for row in table if row.tokens], error)
-    return LeaveOneOutScore(
-        float(per_token * lengths.mean()), error, sampling_error, float(np.exp(-per_token)), table, doubts
-    )
+    log_score, perplexity = float(per_token * corpus.document_lengths.mean()), float(np.exp(-per_token))
+    return LeaveOneOutScore(log_score, error, sampling_error, perplexity, table, doubts, *bounds)
 
 
 def log_mean(logs: np.ndarray) -> float:

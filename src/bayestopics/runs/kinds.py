@@ -343,6 +343,8 @@ SHOWN = {
     "standard_error": ("its Monte Carlo standard error", ".2g"),
     "sampling_error": ("its error from the choice of documents", ".2g"),
     "perplexity": ("perplexity per word", ".4g"),
+    "lower": ("its lower bound, up to noise", ",.2f"),
+    "upper": ("its upper bound, up to noise", ",.2f"),
     "heldout_tokens": ("number of held-out words", ""),
     "heldout_per_word": ("log probability per held-out word (nats)", "heldout_standard_error"),
     "heldout_standard_error": ("its standard error", ".2g"),

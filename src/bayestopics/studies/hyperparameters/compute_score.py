@@ -31,7 +31,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
         if choice not in made:
             work = {key: params[key] for key in WORK}
             part = checkpoint.part(choice)
-            made[choice] = score(corpus, params["topics"], prior, seed=seed, checkpoint=part, **work)
+            made[choice] = score(
+                corpus, params["topics"], prior, estimator="left-to-right", seed=seed, checkpoint=part, **work
+            )
             checkpoint.save(made)
     rows = [
         {"choice": choice, "alpha": chosen[choice].alpha, "eta": chosen[choice].eta}

@@ -12,7 +12,7 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
-COLUMNS = ("log_score", "standard_error", "sampling_error", "perplexity")
+COLUMNS = ("log_score", "standard_error", "lower", "upper", "sampling_error", "perplexity")
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:

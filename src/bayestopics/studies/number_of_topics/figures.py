@@ -17,7 +17,6 @@ from matplotlib.ticker import MaxNLocator
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.evidence.compute import METHODS, PATHS
 from bayestopics.evidence.pmmh import LARGEST_VARIATION
-from bayestopics.predict.leave_one_out import TOO_LOW
 from bayestopics.runs.plots import LINES, looks
 from bayestopics.runs.result import Result
 from bayestopics.studies.errors import errors_of
@@ -337,22 +336,22 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
 
 
 def draw_scores(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
-    """log S(T) of each corpus, with its Monte Carlo error."""
+    """log S(T) of each corpus, with its Monte Carlo error and its bounds."""
     figure, axes = plt.subplots(1, len(records), figsize=(1 + 5.5 * len(records), 4.4), squeeze=False)
     for axis, record in zip(axes[0], records, strict=True):
-        values = record.tables["scores"].set_index("topics")["log_score"]
-        table = with_standard_errors(values, errors, record, "S")
-        axis.errorbar(table.index, table["log_score"], table["standard_error"], marker="o", capsize=2.5)
+        found = record.tables["scores"].set_index("topics").sort_index()
+        table = with_standard_errors(found["log_score"], errors, record, "S")
+        if "lower" in found:  # older records have no bounds
+            low, high = found[["lower", "upper"]].min(axis=1), found[["lower", "upper"]].max(axis=1)
+            axis.fill_between(found.index, low, high, alpha=0.2, linewidth=0, label="between the bounds")
+        bars = {"marker": "o", "markersize": 4, "capsize": 4, "elinewidth": 1.5, "ecolor": "#333333"}
+        axis.errorbar(table.index, table["log_score"], table["standard_error"], **bars, label="score, standard error")
         _mark(axis, record, vertical=True)
         documents = record.tables["documents"]["document"].nunique()
         axis.set(title=f"{record.task.corpus}: {documents} documents left out", xlabel="number of topics")
-        axis.set(ylabel="log score: mean of log L(d)")
+        axis.set(ylabel="log score: mean of log L(d) (nats)")
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
-        if axis.get_legend_handles_labels()[0]:
-            axis.legend(loc="lower right", fontsize=8.5)
-    if any(TOO_LOW in warning for record in records for warning in record.warnings):
-        said = "for many documents a few draws dominate: the scores are probably too low, by more than the bars show"
-        figure.text(0.01, 0.005, said, color="#AA3333", fontsize=9)
+        axis.legend(loc="lower right", fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
     return figure

@@ -11,7 +11,10 @@ from bayestopics.evidence import ESTIMATORS, PATHS
 from bayestopics.lda import SAMPLERS
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
 
-PARTS = ("exact", "ladders", "walks", "empirical", "slips", "evidence", "fitted", "bounds", "jumps", "scores", "distances")
+PARTS = (
+    *("exact", "ladders", "walks", "empirical", "slips", "evidence"),
+    *("fitted", "bounds", "jumps", "scores", "distances"),
+)
 WALKS = ("pmmh", "empirical")
 LARGEST_M = 100  # of the paper; chains with a larger m are not among the answers
 IN_TABLE_3 = {"lda-20", "lda-20-short", "whales", "birds-of-prey"}  # the second replaces the first at small scales
@@ -35,8 +38,9 @@ ANSWERS_FIGURE = """
 The number of topics of the same corpora, by every method. Annealed evidence: the T of the largest log m(T), and those
 that its errors do not exclude. Chain over (T, z): the median and the central 95 % of its posterior of T. PMMH: the
 median and the central 95 % of the second half of each chain; chains from different starts stand below each other. Short
-Gibbs runs: the estimate (4.9) that PMMH takes, with m = 50, and those T that its errors do not exclude. Leave-one-out score, Chib's estimate and the harmonic means: the best of the T that were
-tried. On simulated corpora the true number is known; on the others the dotted line is the answer of the paper.
+Gibbs runs: the estimate (4.9) that PMMH takes, with m = 50, and those T that its errors do not exclude. Leave-one-out
+score, Chib's estimate and the harmonic means: the best of the T that were tried. On simulated corpora the true number
+is known; on the others the dotted line is the answer of the paper.
 """
 LADDERS_FIGURE = """
 Annealing along every path, at the true T of simulated corpora: how much single log-estimates of the same corpus
@@ -56,7 +60,8 @@ they disagree); and the CPU seconds of all chains.
 """
 SCORES_FIGURE = """
 The leave-one-out score of T: the mean over documents of the log probability of a document given all others. Higher is
-better. Bars are Monte Carlo standard errors.
+better. Bars are Monte Carlo standard errors. The band is between the estimate from paths that put a document into the
+corpus, which is too low on average, and that from paths that take it out, which is too high.
 """
 WALKS_TABLE = """
 Every PMMH chain: where it ended, its posterior of T (as in table 2 of the paper), how often it moved, and any reason
