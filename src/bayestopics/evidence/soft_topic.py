@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +27,11 @@ from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.uniforms import uniform
 
-GROWTH = 1.25  # ratio of neighbouring sizes at which rates are collected
 TOKENS_PER_NAT = 15.0  # a topic is of normal size from this number of tokens per nat of its penalty ...
 SHARE = 0.5  # ... or from this share of the mean size of a topic
 FIRST = 5.0  # tokens: before any rate is known, omega falls with log(1 + s / FIRST)
 FLAT = 4.0  # tokens: sizes are to be visited with density 1 / sqrt(s + FLAT), because large topics change faster
-TRUSTED = 0.1  # in sweeps: with this many visits, rates count as much as the first guess
+TRUSTED = 0.5  # in sweeps: with this many visits, rates count as much as the first guess
 NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
 FORGET = 0.999  # per sweep, so that rates from the beginning fade
 DEEPEST = 0.3  # of the penalty: by how much a size can be lowered
@@ -64,10 +64,9 @@ class SoftTopic:
     def __post_init__(self) -> None:
         self._biases: dict[int, Bias] = {}
         self._normalisers: dict[int, float] = {}
-        edges = [0, 1, 2, 3]
-        while edges[-1] < self.tokens:
-            edges.append(max(edges[-1] + 1, int(edges[-1] * GROWTH)))
-        self._edges = np.array(edges)
+        # a topic of size s varies by about sqrt(s), so bins of this width see how its rates depend on its size
+        self._edges = np.arange(isqrt(self.tokens) + 2) ** 2 // 2
+        self._edges = np.unique(np.append(self._edges, [1, 2, 3, self.tokens + 1]))
         self.bins = (np.searchsorted(self._edges, np.arange(self.tokens + 1), side="right") - 1).astype(np.int32)
         self._values, self._counts = np.unique(self.lengths, return_counts=True)
 
