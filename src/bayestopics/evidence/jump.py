@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Sampler:
     def __init__(self, corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain) -> None:
         self.corpus, self.prior, self.topic_prior, self.chain = corpus, prior, topic_prior, chain
         self.alpha, self.eta = float(prior.alpha), float(prior.eta)  # type: ignore[arg-type]
-        self.soft_topic = chain.soft_topic
+        self.soft_topic = chain.soft_topic = replace(chain.soft_topic)  # with what a checkpoint does not hold
         self._counts = self._counted(chain.topics + ROOM)
 
     def _counted(self, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
