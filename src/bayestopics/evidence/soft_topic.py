@@ -32,6 +32,7 @@ FIRST = 5.0  # tokens: before any rate is known, omega falls with log(1 + s / FI
 FLAT = 4.0  # tokens: sizes are to be visited with density 1 / sqrt(s + FLAT), because large topics change faster
 TRUSTED = 0.1  # in sweeps: with this many visits, rates count as much as the first guess
 NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
+STEEPEST = 300.0  # nats: the largest step of omega from one size to the next, so that its exp is a number
 FORGET = 0.999  # per sweep, so that rates from the beginning fade
 VISITS, IN, OUT = range(3)
 
@@ -105,7 +106,8 @@ class SoftTopic:
         omega = np.interp(sizes, edges, np.maximum(log_share[-1] - log_share, 0.0))
         omega += 0.5 * np.log((edges[-1] + FLAT) / (sizes + FLAT))
         omega *= penalty / omega[0]  # then a new, empty topic is as likely as no new topic
-        return Bias(omega, np.exp(np.diff(omega)))
+        steps = np.clip(np.diff(omega), -STEEPEST, STEEPEST)
+        return Bias(np.append(-np.cumsum(steps[::-1])[::-1], 0.0), np.exp(steps))
 
     def _force(self, topics: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """d log p(s) / ds in each bin, without the bias, and how far it is to be trusted, from 0 to 1."""
