@@ -35,6 +35,7 @@ COMMANDS = {
     "hyper gibbs-em": "hyper --topics 3 --sweeps 1000 --method gibbs-em",
     "hyper variational-em": "hyper --topics 20 --sweeps 2000 --method variational-em",
     "hyper full-bayes": "hyper --topics 3 --sweeps 1000 --method full-bayes",
+    "topics": "topics --max 9 --iterations 2000 --burn-in 1000",
     "score completion": "score --topics 3 --sweeps 20000 --burn-in 2000",
     "score leave-one-out": "score --topics 3 --sweeps 300 --burn-in 50 --method leave-one-out",
 }

@@ -79,7 +79,7 @@ def test_commands_take_it(copy: Copy, corpus: Path) -> None:
     assert len(fit["log_joint"]) > 0
     hyper = copy.command("hyper", corpus, "--topics", 2, "--sweeps", 100, "--chains", 1, "--sampler", NAME)
     assert hyper["alpha"] > 0
-    walk = ["--min", 1, "--max", 3, "--start", 2, "--inner", 2, "--iterations", 20, "--burn-in", 0]
+    walk = ["--method", "pmmh", "--min", 1, "--max", 3, "--start", 2, "--inner", 2, "--iterations", 20, "--burn-in", 0]
     topics = copy.command("topics", corpus, *walk, "--workers", 1, "--sampler", NAME)
     assert sum(topics["posterior"].values()) == pytest.approx(1)
     assert copy.command("score", corpus, "--topics", 2, "--sweeps", 5, "--burn-in", 1, "--sampler", NAME)

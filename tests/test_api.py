@@ -53,13 +53,16 @@ FULL_BAYES = {"topics": 2, "sweeps": 150, "method": "full-bayes"}
 EM = {"topics": 2, "sweeps": 20}
 TEMPERING = {"topics": 2, "sweeps": 150, "chains": 2}
 SELECT = {"topics": [2, 3], "sweeps": 100, "steps": 10, "repeats": 2, "chains": 2}
-PMMH = {"topic_prior": TopicPrior(1, 4), "starts": [1, 4], "inner": 3, "iterations": 40, "burn_in": 10}
+JUMP = {"topic_prior": TopicPrior(1, 4), "starts": [1, 4], "iterations": 40, "burn_in": 10}
 HDP = {"sweeps": 8, "burn_in": 3, "chains": 2, "heldout": 0.2}
 SCORE = {"topics": 2, "sweeps": 12, "burn_in": 3}
 WAYS = {
     "fit": Way(api.fit, kinds.FitResult, {"topics": 2, "sweeps": 8, "burn_in": 3, "chains": 2}, "log_joint"),
     "evidence": Way(api.evidence, kinds.EvidenceResult, {"topics": [1, 2, 3], "sweeps": 8, "passes": 1, "repeats": 2}),
-    "topic_posterior": Way(api.topic_posterior, kinds.TopicPosteriorResult, PMMH, "topics"),
+    "topic_posterior": Way(api.topic_posterior, kinds.TopicPosteriorResult, JUMP, "topics"),
+    "topic_posterior pmmh": Way(
+        api.topic_posterior, kinds.TopicPosteriorResult, JUMP | {"method": "pmmh", "inner": 3}, "topics"
+    ),
     "hyper": Way(api.hyper, kinds.HyperResult, TEMPERING, "alpha"),
     "hyper gibbs-em": Way(api.hyper, kinds.HyperResult, EM | {"method": "gibbs-em"}),
     "hyper variational-em": Way(api.hyper, kinds.HyperResult, EM | {"method": "variational-em"}),

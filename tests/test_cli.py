@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bayestopics import __version__
-from bayestopics.api import default_starts
+from bayestopics.api import within
 from bayestopics.cli.main import main
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -225,12 +225,23 @@ def test_evidence_with_a_list_of_alphas(tiny: Path, capsys: Capture) -> None:
     assert other["log_evidence"] != one["log_evidence"]
 
 
-def test_topics(tiny: Path, capsys: Capture) -> None:
+BOTH = {"posterior", "standard_error", "mode", "chains", "rhat", "acceptance_rate", "warnings"}
+METHODS = {
+    "jump": {"mean", "mean_error", "effective_sample_size", "rhat_log_joint", "total_variation", "top_words"},
+    "pmmh": {"longest_stay", "log_estimate_sd"},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_topics(tiny: Path, capsys: Capture, method: str) -> None:
     work = ["--max", 4, "--start", "1,4", "--inner", 3, "--iterations", 200, "--burn-in", 20, "--alpha", 0.4]
+    work += [] if method == "jump" else ["--method", method]
     found = answer(capsys, "topics", tiny, *work, "--workers", 1)
     assert sum(found["posterior"].values()) == pytest.approx(1)
+    assert found["standard_error"].keys() == found["posterior"].keys()
     assert str(found["mode"]) in found["posterior"]
-    assert {"acceptance_rate", "longest_stay", "log_estimate_sd", "warnings"} <= set(found)
+    assert [chain["start"] for chain in found["chains"]] == [1, 4]
+    assert set(found) >= BOTH | METHODS[method]
     assert found == answer(capsys, "topics", tiny, *work, "--workers", 2)
     assert answer(capsys, "topics", tiny, *work[2:], "--max", 0, "--prior", "poisson:2", "--workers", 1)["mode"] >= 1
 
@@ -249,7 +260,7 @@ def test_topics_in_other_ways(tmp_path: Path, capsys: Capture, words: str) -> No
     """What the library finds, and not what the defaults would have; six tokens, so the chain moves."""
     write_corpus(CORPUS, tmp_path / "x.ldac")
     work = ["--max", 4, "--start", 2, "--inner", 2, "--iterations", 300, "--burn-in", 0, "--alpha", 7, "--eta", 7]
-    command = ["topics", tmp_path / "x.ldac", *work, "--workers", 1]
+    command = ["topics", tmp_path / "x.ldac", "--method", "pmmh", *work, "--workers", 1]
     found = answer(capsys, *command, *words.split())
     options = {"topics": TopicPrior(1, 4), "starts": [2], "inner": 2, "iterations": 300} | OTHER_WAYS[words]
     expected = pmmh(CORPUS, Prior(7.0, 7.0), **options)
@@ -264,15 +275,27 @@ def test_topics_in_other_ways(tmp_path: Path, capsys: Capture, words: str) -> No
 
 @pytest.mark.parametrize(
     ("low", "high", "starts"),
-    [(1, 100, [5, 30]), (1, 20, [5, 20]), (1, 5, [1, 5]), (2, 3, [2, 3]), (40, 100, [40, 65]), (7, None, [7, 32])],
+    [(1, 100, [5, 30]), (1, 20, [5, 20]), (1, 5, [1, 5]), (2, 3, [2, 3]), (40, 99, [40, 99]), (40, None, [40, 65])],
 )
 def test_where_chains_start(low: int, high: int | None, starts: list[int]) -> None:
-    assert default_starts(low, high) == starts
+    assert within((5, 30), low, high) == starts
 
 
 def test_topics_of_a_short_range_needs_no_start(tiny: Path, capsys: Capture) -> None:
     work = ["--max", 3, "--inner", 2, "--iterations", 50, "--burn-in", 0, "--workers", 1]
     assert answer(capsys, "topics", tiny, *work) == answer(capsys, "topics", tiny, *work, "--start", "1,3")
+
+
+def test_topics_for_people(tiny: Path, capsys: Capture) -> None:
+    """Also after a single iteration, which has no error."""
+    for iterations, error in ((1, "unknown"), (60, "")):
+        words = ["topics", tiny, "--max", 4, "--start", 2, "--iterations", iterations, "--burn-in", 5]
+        assert main([str(word) for word in words]) == 0
+        out = capsys.readouterr().out
+        assert "posterior probability of each number of topics:" in out
+        assert "chain from  2 topics: mean" in out
+        assert (f"its Monte Carlo standard error {error}" in " ".join(out.split())) or not error
+        assert "A single chain cannot show whether the start matters" in out
 
 
 def test_score(tiny: Path, capsys: Capture) -> None:

@@ -63,7 +63,8 @@ def test_lines_of_a_fit(path: Path, capsys: Capture) -> None:
 COMMANDS = [
     "fit --sweeps 5 --burn-in 5 --chains 2",
     "evidence --topics 1-3 --sweeps 5 --passes 1 --repeats 2",
-    "topics --max 3 --inner 2 --iterations 5 --burn-in 0",
+    "topics --max 3 --iterations 5 --burn-in 0",
+    "topics --method pmmh --max 3 --inner 2 --iterations 5 --burn-in 0",
     "hyper --topics 2 --sweeps 100 --chains 2",
     "hyper --topics 2 --sweeps 5 --method gibbs-em",
     "hyper --topics 2 --sweeps 5 --method variational-em",

@@ -246,10 +246,11 @@ def topic_posterior(
 
 
 def within(starts: Sequence[int], low: int, high: int | None) -> list[int]:
-    """These starts, each moved up or down into the range; if only one is left, both ends of the range."""
+    """These starts, each moved up or down into the range; if only one is left, both ends of the range, or its lower
+    end and 25 more."""
     moved = [max(start, low) if high is None else min(max(start, low), high) for start in starts]
     different = list(dict.fromkeys(moved))
-    return different if len(different) > 1 or high is None else [low, high]
+    return different if len(different) > 1 else [low, low + 25 if high is None else high]
 
 
 def hyper(

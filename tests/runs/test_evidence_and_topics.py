@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_resume import COMMANDS, CORPUS, EVIDENCE, TOPICS, result_of
+from test_resume import COMMANDS, CORPUS, EVIDENCE, FILES, JUMP, TOPICS, result_of
 
 from bayestopics import api
 from bayestopics.cli.main import main
@@ -33,7 +33,7 @@ def test_the_record_of_topics(tmp_path: Path) -> None:
     found = result_of("topics", tmp_path / "out")
     record = read(tmp_path / "out")
     range_of = {"low": 1, "high": 6, "kind": "uniform", "parameter": None}
-    params = {key: value for key, value in TOPICS.items() if key not in ("seed", "prior", "topic_prior")}
+    params = {key: value for key, value in TOPICS.items() if key not in ("seed", "prior", "topic_prior", "method")}
     check_run(record, "topics", "pmmh", params | {"topics": range_of, "alpha": 0.4, "eta": 0.3})
     assert set(record.tables) == {"trace", "posterior"}
     kept = record.trace[record.trace["step"] >= 20]
@@ -47,6 +47,30 @@ def test_the_record_of_topics(tmp_path: Path) -> None:
     assert record.warnings == found["warnings"]
     assert record.arrays["fresh_log_estimates"].std(ddof=1) == found["log_estimate_sd"]
     assert record.volatile["estimates"] >= 162
+
+
+def test_the_record_of_a_chain_over_topics_and_assignments(tmp_path: Path) -> None:
+    found = result_of("topics jump", tmp_path / "out")
+    record = read(tmp_path / "out")
+    range_of = {"low": 1, "high": 6, "kind": "uniform", "parameter": None}
+    assert (JUMP["iterations"], JUMP["burn_in"]) == (20, 10)
+    params = {key: value for key, value in JUMP.items() if key not in ("seed", "prior", "topic_prior")}
+    check_run(record, "topics", "jump", params | {"topics": range_of, "alpha": 0.4, "eta": 0.3})
+    assert set(record.tables) == {"trace", "moves", "batches", "posterior"}
+    assert record.trace.groupby("chain")["step"].count().to_dict() == {0: 30, 1: 30}
+    for name, column in (("posterior", "probability"), ("standard_error", "standard_error")):
+        table = record.tables["posterior"].set_index("topics")[column].to_dict()
+        assert {topics: table[topics] for topics in found[name]} == found[name]
+        assert all(table[topics] < 1e-6 for topics in table.keys() - found["posterior"].keys())
+    batches = record.tables["batches"]
+    shares = batches["weight"] / batches.groupby("chain")["weight"].transform("sum") / 2
+    assert shares.groupby(batches["topics"]).sum()[found["mode"]] == pytest.approx(found["posterior"][found["mode"]])
+    assert record.metrics == {key: value for key, value in found.items() if isinstance(value, int | float)}
+    assert record.warnings == found["warnings"]
+    assert record.arrays["assignments"].shape == (2, CORPUS.token_count)
+    moves = record.tables["moves"]
+    assert found["acceptance_rate"] == pytest.approx(moves[moves["iteration"] >= 10]["accepted"].mean())
+    assert [chain["start"] for chain in found["chains"]] == [1, 4]
 
 
 def test_the_record_of_evidence(tmp_path: Path) -> None:
@@ -85,11 +109,12 @@ def command_line(tmp_path: Path, capsys: Capture) -> Callable[..., tuple[int, st
     write_corpus(CORPUS, tmp_path / "x.ldac")
     short = {
         "evidence": "--topics 1-2 --sweeps 4 --passes 1 --repeats 1 --workers 1 --json",
-        "topics": "--max 3 --inner 2 --iterations 3 --burn-in 0 --workers 1 --json",
+        "topics": "--method pmmh --max 3 --inner 2 --iterations 3 --burn-in 0 --workers 1 --json",
+        "topics jump": "--max 3 --iterations 3 --burn-in 0 --workers 1 --json",
     }
 
     def run(command: str, *words: object) -> tuple[int, str, str]:
-        code = main([command, str(tmp_path / "x.ldac"), *short[command].split(), *map(str, words)])
+        code = main([command.partition(" ")[0], str(tmp_path / "x.ldac"), *short[command].split(), *map(str, words)])
         return code, *capsys.readouterr()
 
     return run
@@ -131,7 +156,7 @@ def test_a_record_that_cannot_be_written_costs_no_work(
     place = tmp_path / "x.ldac" / "out"
     code, out, err = command_line(command, "--out", place)
     assert (code, err) == (2, f"bayestopics: --out {place}: the record could not be written (File exists)\n")
-    assert len(state_files(checkpoints)) == 1
+    assert len(state_files(checkpoints)) == FILES[command]
     again = command_line(command, "--out", tmp_path / "out")
     assert (again[0], again[2]) == (0, "")
     assert read(tmp_path / "out").volatile["resumed"]

@@ -38,6 +38,7 @@ def test_a_fit_keeps_what_comes_after_the_burn_in() -> None:
     ("kind", "study", "columns", "step"),
     [
         (kinds.TopicPosteriorResult, "topics", ("topics", "log_estimate"), "step"),
+        (kinds.TopicPosteriorResult, "topics", ("topics", "log_weight"), "step"),
         (kinds.HdpResult, "hdp", ("topics", "log_joint"), "sweep"),
     ],
 )

@@ -39,6 +39,12 @@ def test_posterior_is_a_bar_for_each_number_of_topics() -> None:
     assert [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in axis.patches] == [(3, 0.25), (7, 0.75)]
 
 
+def test_posterior_has_two_errors_to_either_side() -> None:
+    """A T without an error has none."""
+    (axis,) = plots.draw_posterior({3: 0.25, 7: 0.75}, "title", {3: 0.01, 7: None}).axes
+    assert bars(axis) == [(3, pytest.approx(0.23), pytest.approx(0.27)), (7, 0.75, 0.75)]
+
+
 def test_path_draws_alpha_and_eta_under_their_names() -> None:
     """Guards one side under the name of the other, and a scale that is not of logs."""
     path = pd.DataFrame({"step": [0, 1], "alpha": [0.5, 0.2], "eta": [0.4, 3.0]})

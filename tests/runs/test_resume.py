@@ -24,6 +24,7 @@ from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs import driver
 from bayestopics.runs import evidence as evidence_module
+from bayestopics.runs import jump as jump_module
 from bayestopics.runs import topic_posterior as topic_posterior_module
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
@@ -37,15 +38,25 @@ EVIDENCE |= {"repeats": 2, "seed": 4, "prior": Prior(0.4, 0.3)}
 TOPICS: dict[str, Any] = {
     "topic_prior": TopicPrior(1, 6),
     "starts": [1, 4],
-    "inner": 3,
     "iterations": 60,
     "burn_in": 20,
 }
-TOPICS |= {"estimate": "gibbs", "sampler": "single-site", "z_start": "uniform", "seed": 4, "prior": Prior(0.4, 0.3)}
+JUMP: dict[str, Any] = TOPICS | {"iterations": 20, "burn_in": 10, "seed": 4, "prior": Prior(0.4, 0.3)}
+TOPICS |= {
+    "method": "pmmh",
+    "inner": 3,
+    "estimate": "gibbs",
+    "sampler": "single-site",
+    "z_start": "uniform",
+    "seed": 4,
+    "prior": Prior(0.4, 0.3),
+}
 COMMANDS: dict[str, tuple[Callable[..., Result], dict[str, Any]]] = {
     "evidence": (api.evidence, EVIDENCE),
     "topics": (api.topic_posterior, TOPICS),
+    "topics jump": (api.topic_posterior, JUMP),
 }
+FILES = {"evidence": 1, "topics": 1, "topics jump": 2}  # of a checkpoint: jump has one for each chain
 Capture = pytest.CaptureFixture[str]
 
 
@@ -104,7 +115,7 @@ def killed(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_killed_before_the_record_was_written_and_called_without_one(
     tmp_path: Path, checkpoints: Path, killed: Callable[..., int], command: str
 ) -> None:
-    assert killed(command) == 1
+    assert killed(command) == FILES[command]
     assert not (tmp_path / "killed").exists()
     resumed = result_of(command, workers=2)
     assert not state_files(checkpoints)
@@ -133,6 +144,13 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("topics", {"sampler": "sparse"}),
     ("topics", {"z_start": "pilot"}),
     ("topics", {"seed": 5}),
+    ("topics jump", {"topic_prior": TopicPrior(1, 7)}),
+    ("topics jump", {"starts": [4, 1]}),
+    ("topics jump", {"prior": Prior(0.4, 0.31)}),
+    ("topics jump", {"prior": Prior(0.41, 0.3)}),
+    ("topics jump", {"iterations": 61}),
+    ("topics jump", {"burn_in": 21}),
+    ("topics jump", {"seed": 5}),
 ]
 
 
@@ -140,23 +158,23 @@ OTHERS: list[tuple[str, dict[str, Any]]] = [
 def test_a_checkpoint_of_another_run_is_not_used(
     killed: Callable[..., int], command: str, changes: dict[str, Any]
 ) -> None:
-    assert killed(command) == 1
-    assert killed(command) == 1
-    assert killed(command, **changes) == 2
+    assert killed(command) == FILES[command]
+    assert killed(command) == FILES[command]
+    assert killed(command, **changes) == 2 * FILES[command]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_checkpoint_of_another_corpus_or_of_other_code_is_not_used(
     killed: Callable[..., int], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    assert killed(command) == 1
+    assert killed(command) == FILES[command]
     other = simulate_lda(20, 12, 9, 2, 0.2, 0.2, np.random.default_rng(5)).corpus
     with monkeypatch.context() as patch:
         patch.setitem(globals(), "CORPUS", other)
-        assert killed(command) == 2
-    for module in (evidence_module, topic_posterior_module):
+        assert killed(command) == 2 * FILES[command]
+    for module in (evidence_module, topic_posterior_module, jump_module):
         monkeypatch.setattr(module, "code_hash", lambda *_: "new")
-    assert killed(command) == 3
+    assert killed(command) == 3 * FILES[command]
 
 
 def test_the_code_of_a_run_has_the_sampler_that_is_called_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +204,7 @@ def test_the_code_of_a_run_has_the_sampler_that_is_called_by_name(monkeypatch: p
 # fewer than four kept steps have no R-hat: importing ArviZ for it takes longer than the chains
 SIZES = {
     "evidence": "--topics 2-5 --sweeps 60 --passes 3 --repeats 3",
-    "topics": "--max 8 --inner 10 --iterations 3 --burn-in 400",
+    "topics": "--method pmmh --max 8 --inner 10 --iterations 3 --burn-in 400",
 }
 
 
@@ -216,7 +234,7 @@ def done(checkpoints: Path) -> int:
     return 0
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SIZES)
 def test_interrupted_killed_and_resumed(
     tmp_path: Path, start: Callable[..., subprocess.Popen], capsys: Capture, command: str
 ) -> None:

@@ -49,7 +49,7 @@ TOKENS = 10_000  # an iteration draws at least this many: on small corpora it ha
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
 KEPT = 0.1  # this share of it stays after the burn-in: enough to leave a T, too little to stay away from the best
-NEGLIGIBLE = 40.0  # nats: values of T that are less likely than the best one by more are not drawn
+NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -70,6 +70,8 @@ class Chain:
     trace: np.ndarray  # float64[iterations, len(TRACE)]
     shares: list[dict[int, float]] = field(default_factory=list)  # of each batch of kept iterations: its weight by T
     moves: list[tuple[float, ...]] = field(default_factory=list)
+    weight: float = 0.0  # of all kept iterations
+    drawn: np.ndarray | None = None  # int32[N]: the assignments of one of them, drawn by their weights
     done: int = 0
 
 
@@ -141,7 +143,8 @@ class Sampler:
             values.append(topics)
             exact.append(self._log_exact(topics, used))
             tilted.append(exact[-1] + self._log_tilt(topics, sizes))
-            if all(x[-1] < max(x) - NEGLIGIBLE and x[-1] < x[-2] for x in (exact, tilted)):
+            falling = topics >= used + self.topic_prior.rises  # under a Poisson prior it can fall and rise again before
+            if falling and all(x[-1] < max(x) - NEGLIGIBLE and x[-1] < x[-2] for x in (exact, tilted)):
                 break
             topics += 1
         return np.array(values), np.array(exact), np.array(tilted)
@@ -248,18 +251,23 @@ class Sampler:
     # -- what is kept ------------------------------------------------------------------------------------
 
     def record(self, batch: int | None) -> None:
-        """Write this state into the trace, and the share of every T into a batch."""
+        """Write this state with its weight into the trace, and the share of every T, with the weight of the partition,
+        into a batch."""
         chain = self.chain
         values, exact, tilted = self.law
+        log_weight = (exact - tilted)[values == chain.topics][0]
         weight = float(np.logaddexp.reduce(exact) - np.logaddexp.reduce(tilted))
         given = np.exp(exact - np.logaddexp.reduce(exact))
-        row = (chain.topics, np.sum(self.sizes > 0), self.sizes[chain.soft], weight, self.log_joint(), given @ values)
-        chain.trace[chain.done] = row
+        row = (chain.topics, np.sum(self.sizes > 0), self.sizes[chain.soft], log_weight)
+        chain.trace[chain.done] = (*row, self.log_joint(), given @ values)
         chain.done += 1
         if batch is not None:
             shares = chain.shares[batch]
             for topics, share in zip(values.tolist(), given.tolist(), strict=True):
                 shares[topics] = shares.get(topics, 0.0) + math.exp(weight) * share
+            chain.weight += math.exp(weight)
+            if chain.rng.random() * chain.weight < math.exp(weight):
+                chain.drawn = chain.assignments.copy()
 
     def log_joint(self) -> float:
         """log p(w, z | T) of the present state."""

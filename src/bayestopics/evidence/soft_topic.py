@@ -33,6 +33,7 @@ FIRST = 5.0  # tokens: before any rate is known, omega falls with log(1 + s / FI
 FLAT = 4.0  # tokens: sizes are to be visited with density 1 / sqrt(s + FLAT), because large topics change faster
 TRUSTED = 0.5  # in sweeps: with this many visits, rates count as much as the first guess
 NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
+STEEPEST = 300.0  # nats: the largest step of omega from one size to the next, so that its exp is a number
 FORGET = 0.999  # per sweep, so that rates from the beginning fade
 DEEPEST = 0.3  # of the penalty: by how much a size can be lowered
 REFRESH = 10  # sweeps from one renewal of omega to the next
@@ -120,7 +121,8 @@ class SoftTopic:
         omega *= penalty / omega[0]  # then a new, empty topic is as likely as no new topic
         if topics in self.used:
             omega -= np.interp(sizes, edges, np.append(self.used[topics][:last, LOWERED], 0.0))
-        return Bias(omega, np.exp(np.diff(omega)))
+        steps = np.clip(np.diff(omega), -STEEPEST, STEEPEST)
+        return Bias(np.append(-np.cumsum(steps[::-1])[::-1], 0.0), np.exp(steps))
 
     def _force(self, topics: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """d log p(s) / ds in each bin, without the bias, and how far it is to be trusted, from 0 to 1."""

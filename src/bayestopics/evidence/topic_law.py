@@ -24,6 +24,7 @@ LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
 FEWEST_DRAWS = 100  # the effective sample size below which shares of T are rough
 LARGEST_BATCH = 0.5  # of the weight of a chain
 AT_THE_END = 0.05  # probability of the largest T of the prior
+CERTAIN = 1e-6  # a smaller variance of T says nothing about the chains, or is rounding
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class TopicLaw:
     posterior: dict[int, float]
     standard_error: dict[int, float]
     mean: float
-    mean_error: float
+    mean_error: float | None  # None for a single batch of a single chain
     mode: int
     rhat: float | None  # of T, between the halves of the chains; None for one chain
-    effective_sample_size: float | None  # of the mean of T; None if T never changes
+    effective_sample_size: float | None  # of the mean of T; None if T is certain
     total_variation: float | None  # the largest distance between the posteriors of two chains
     largest_batch: float  # the largest share of a chain's weight that one batch carries
     by_chain: list[dict[int, float]]
@@ -54,18 +55,18 @@ def law(batches: pd.DataFrame) -> TopicLaw:
     shares = weights.sum(axis=(0, 1)) / chains
     mean = float(shares @ topics)
     residuals = weights - shares * weights.sum(axis=2, keepdims=True)
-    mean_error = float(_error((residuals @ topics)[..., None])[0])
+    errors, (mean_error,) = _error(residuals), _error((residuals @ topics)[..., None])
     variance = float(shares @ (topics - mean) ** 2)
     by_chain = weights.sum(axis=1)
     pairs = combinations(by_chain, 2)
     return TopicLaw(
         posterior=_by_topics(topics, shares),
-        standard_error=_by_topics(topics, _error(residuals)),
+        standard_error=_by_topics(topics, errors),
         mean=mean,
-        mean_error=mean_error,
+        mean_error=None if np.isnan(mean_error) else float(mean_error),
         mode=int(topics[np.argmax(shares)]),
         rhat=rhat(*_moments(weights, topics)) if chains > 1 else None,
-        effective_sample_size=variance / mean_error**2 if mean_error > 0 else None,
+        effective_sample_size=float(variance / mean_error**2) if variance > CERTAIN and mean_error > 0 else None,
         total_variation=max((float(0.5 * np.abs(a - b).sum()) for a, b in pairs), default=None),
         largest_batch=float(weights.sum(axis=2).max()),
         by_chain=[_by_topics(topics, one) for one in by_chain],
@@ -78,11 +79,11 @@ def _by_topics(topics: np.ndarray, values: np.ndarray) -> dict[int, float]:
 
 def _error(residuals: np.ndarray) -> np.ndarray:
     """Standard errors of the mean over chains, from residuals[chain, batch, ...]: from batches, or from whole chains if
-    that is larger."""
+    that is larger. A single batch has none (nan)."""
     chains, batches = residuals.shape[:2]
     errors = [residuals.reshape(chains * batches, -1), residuals.sum(axis=1)][: 1 + (chains > 1)]
     found = [np.sqrt(len(one) / (len(one) - 1) * np.square(one).sum(axis=0)) / chains for one in errors if len(one) > 1]
-    return np.max(found, axis=0)
+    return np.max(found, axis=0) if found else np.full(residuals.shape[2], np.nan)
 
 
 def _moments(weights: np.ndarray, topics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,10 +104,13 @@ def rhat(means: np.ndarray, variances: np.ndarray) -> float:
     return float(np.sqrt(1 + between / within)) if within > 0 else float("inf")
 
 
-def rhat_of(values: np.ndarray, weights: np.ndarray) -> float:
-    """R-hat of a quantity with weighted draws, chains x draws, between the halves of the chains."""
+def rhat_of(values: np.ndarray, weights: np.ndarray) -> float | None:
+    """R-hat of a quantity with weighted draws, chains x draws, between the halves of the chains; None for one chain, or
+    if there is no draw or no weight in one of the halves."""
     half = values.shape[1] // 2
     x, w = (np.concatenate([one[:, :half], one[:, half : 2 * half]]) for one in (values, weights))
+    if len(values) == 1 or np.any(w.sum(axis=1) == 0):
+        return None
     w = w / w.sum(axis=1, keepdims=True)
     means = (w * x).sum(axis=1)
     return rhat(means, (w * (x - means[:, None]) ** 2).sum(axis=1))

@@ -73,6 +73,11 @@ class TopicPrior:
     def __contains__(self, topics: int) -> bool:
         return self.low <= topics and (self.high is None or topics <= self.high)
 
+    @property
+    def rises(self) -> float:
+        """From this number of empty topics on, the prior of the labelled topics falls with every one more."""
+        return self.parameter if self.kind == "poisson" and self.parameter is not None else 0.0
+
     def log_density(self, topics: int) -> float:
         """The log density of a T in the range, up to a constant."""
         if self.kind == "uniform" or self.parameter is None:

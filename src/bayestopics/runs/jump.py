@@ -34,7 +34,9 @@ def task_of(corpus: Corpus, prior: Prior, walk: Walk, seed: int) -> Task:
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, workers: int = 1) -> Result:
     """Run the chains. Tables: `trace`, one row per iteration and chain, with the burn-in; `moves`, one row per proposed
-    split or merge; `batches`, the weight of every T in each batch; `posterior`, every T with its error."""
+    split or merge; `batches`, the weight of every T in each batch; `posterior`, every T with its error.
+    Array: `assignments`, of each chain one draw from the posterior; the topics shown are those of the chain with the
+    largest share of the mode."""
     prior = Prior(task.params["alpha"], task.params["eta"])
     chains = run_chains(corpus, prior, walk, seed=task.seed, workers=workers, checkpoint=checkpoint)
     trace, moves, batches = trace_table(chains), moves_table(chains), batches_table(chains)
@@ -49,13 +51,14 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, w
     )
     numbers = _numbers(found, chains, kept, moves[moves["iteration"] >= walk.burn_in])
     best = max(chains, key=lambda chain: found.by_chain[chain.number].get(found.mode, 0.0))
-    counts = count(corpus, best.topics, best.assignments)[1]
+    drawn = np.array([chain.drawn for chain in chains])
+    counts = count(corpus, int(drawn[best.number].max()) + 1, drawn[best.number])[1]
     return Result(
         task,
         {key: value for key, value in numbers.items() if isinstance(value, int | float)},
         doubts(found, walk.topics, walk.starts),
         tables={"trace": trace, "moves": moves, "batches": batches, "posterior": posterior},
-        arrays={"assignments": np.array([chain.assignments for chain in chains])},
+        arrays={"assignments": drawn},
         answer={**numbers, "top_words": top_words(corpus, counts[:, counts.sum(axis=0) > 0])},
     )
 
@@ -72,7 +75,7 @@ def _numbers(found: TopicLaw, chains: list[Chain], kept: pd.DataFrame, moves: pd
         "mean_error": found.mean_error,
         "chains": [_chain(chain, found, topics[number], moves) for number, chain in enumerate(chains)],
         "rhat": _finite(found.rhat),
-        "rhat_log_joint": _finite(rhat_log_joint) if len(chains) > 1 else None,
+        "rhat_log_joint": _finite(rhat_log_joint),
         "effective_sample_size": found.effective_sample_size,
         "total_variation": found.total_variation,
         "acceptance_rate": float(moves["accepted"].mean()) if len(moves) else None,

@@ -147,7 +147,8 @@ class TopicPosteriorResult(CommandResult):
             error = f" +- {errors[topics]:.1%}" if errors[topics] is not None else ""
             lines.append(f"{topics:6} topics  {share:6.1%}{error}")
         lines += ["", *(_chain_line(one) for one in chains), ""]
-        rest = {name: value for name, value in summary.items() if name != "posterior" and value is not None}
+        known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
+        rest = {name: value for name, value in summary.items() if name != "posterior" and name in known}
         return "\n".join([*words, *lines, show_values(rest)])
 
     def plot(self) -> Figure:
