@@ -2,7 +2,7 @@
 
 Against the sums over all 2^n labels, with short paths, so that W scatters. For every function g of W and of the labels
 at the end x, E[exp(W) g(W, x)] of splits is Z E[g(W, x)] of merges from exact draws of x, where Z is the sum of the
-two-topic density over all labels (Crooks 1999).
+two-topic density over all labels, divided by the density of one topic (Crooks 1999).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from scipy.stats import norm
 
 import oracle
 from bayestopics.evidence import pair_moves as module
-from bayestopics.evidence.pair_moves import Labels, Pair
+from bayestopics.evidence.pair_moves import Pair, Path
 from bayestopics.lda.state import Prior
 
 FALSE_ALARM = 1e-6
@@ -50,26 +51,36 @@ def log_two(labels: np.ndarray) -> np.ndarray:
 ALL = oracle.all_assignments(len(TERMS), 2)
 LOGS = log_two(ALL)
 LOG_SUM = float(np.logaddexp.reduce(LOGS))
+LOG_Z = LOG_SUM - LOGS[0]
+KINDS = ("tied", "reference")
 Paths = tuple[np.ndarray, np.ndarray]
 
 
-def splits(rng: np.random.Generator) -> Paths:
+def only(kind: str) -> Any:
+    """All paths start from this kind of distribution."""
+    logits = {"tied": lambda self, rng: None, "reference": lambda self, rng: self._reference(rng)}[kind]
+    return patch.object(Pair, "_path", lambda self, rng: Path(self, logits(self, rng)))
+
+
+def splits(rng: np.random.Generator, kind: str) -> Paths:
     """Rows of ALL in which paths end, and their weights W - log Z."""
-    found = [pair().split(rng) for _ in range(PATHS)]
-    return oracle.index_of(np.array([labels for labels, _ in found]), 2), np.array([w for _, w in found]) - LOG_SUM
+    with only(kind):
+        found = [pair().split(rng) for _ in range(PATHS)]
+    return oracle.index_of(np.array([labels for labels, _ in found]), 2), np.array([w for _, w in found]) - LOG_Z
 
 
-def merges(rng: np.random.Generator) -> Paths:
+def merges(rng: np.random.Generator, kind: str) -> Paths:
     """Rows of ALL from which paths start, drawn from the law of two topics, and their weights W - log Z."""
     rows = rng.choice(len(ALL), size=PATHS, p=np.exp(LOGS - LOG_SUM))
-    return rows, np.array([pair().merge(ALL[row].astype(bool), rng) for row in rows]) - LOG_SUM
+    with only(kind):
+        return rows, np.array([pair().merge(ALL[row].astype(bool), rng) for row in rows]) - LOG_Z
 
 
 @cache
-def right() -> tuple[Paths, Paths]:
+def right(kind: str) -> tuple[Paths, Paths]:
     """Splits and merges as they are, once for all tests."""
     rng = np.random.default_rng(1)
-    return splits(rng), merges(rng)
+    return splits(rng, kind), merges(rng, kind)
 
 
 def check_equal(one: np.ndarray, other: np.ndarray) -> None:
@@ -98,29 +109,47 @@ def check_crooks(found: tuple[Paths, Paths]) -> None:
     check_equal(functions(ends, forward) * np.exp(forward)[:, None], functions(starts, backward))
 
 
+def at(labels: np.ndarray, logits: np.ndarray | None = None, of: Pair | None = None) -> Path:
+    path = Path(of or pair(), logits)
+    path.begin(labels.astype(np.int8))
+    return path
+
+
 def test_densities_are_those_of_one_topic_and_of_two() -> None:
-    assert_allclose([Labels(pair(), row.astype(np.int8)).log_density() for row in ALL], LOGS, rtol=1e-12)
-    assert_allclose(pair().log_one(), LOGS[0], rtol=1e-12)  # all in one half
+    assert_allclose([at(row)._log_density() for row in ALL], LOGS, rtol=1e-12)
+    assert_allclose(Path(pair(), np.zeros(len(TERMS))).log_total, LOGS[0], rtol=1e-12)
 
 
-def test_the_rise_of_a_sweep_is_that_of_the_densities() -> None:
+def test_tied_halves_together_are_one_topic() -> None:
+    assert_allclose(np.logaddexp.reduce([at(row)._log_start() for row in ALL]), LOGS[0], rtol=1e-12)
+
+
+def test_tied_halves_are_drawn_from_their_law() -> None:
+    rng, path = np.random.default_rng(3), Path(pair(), None)
+    counts = np.zeros(len(ALL))
+    for _ in range(TRIES):
+        path.draw(rng)
+        counts[oracle.index_of(path.labels.astype(int), 2)] += 1
+    law = np.exp([at(row)._log_start() - LOGS[0] for row in ALL])
+    likely = law > 0.01
+    z = (counts / TRIES - law)[likely] / np.sqrt(law * (1 - law) / TRIES)[likely]
+    assert 2 * norm.sf(np.abs(z)).min() * len(z) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sweep_keeps_log_p_less_log_q(kind: str) -> None:
     rng = np.random.default_rng(2)
-    logits = rng.normal(size=len(TERMS))
-    labels = Labels(pair(), rng.integers(2, size=len(TERMS)).astype(np.int8))
-
-    def log_ratio() -> float:
-        log_q = np.log(expit(np.where(labels.of_tokens == 1, logits, -logits))).sum()
-        return float(LOGS[oracle.index_of(labels.of_tokens.astype(int), 2)] - log_q)
-
+    logits = rng.normal(size=len(TERMS)) if kind == "reference" else None
+    path = at(rng.integers(2, size=len(TERMS)), logits)
     for b in (0.1, 0.5, 1.0) * 20:
-        before = log_ratio()
-        rise = labels.sweep(b, logits, rng)
-        assert_allclose(rise, log_ratio() - before, atol=1e-12)
+        path.sweep(b, rng)
+        assert_allclose(path.log_ratio, at(path.labels, logits).log_ratio, atol=1e-12)
 
 
-def test_the_weight_of_a_split_is_unbiased() -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_weight_of_a_split_is_unbiased(kind: str) -> None:
     """Also of each partition: E[exp(W) 1(x)] is the density of x."""
-    ends, weights = right()[0]
+    ends, weights = right(kind)[0]
     oracle.check_unbiased(weights, 0.0)
     exact = np.exp(LOGS - LOG_SUM)
     expected = np.array([exact[row] + exact[-1 - row] for row in range(len(ALL) // 2)])
@@ -130,28 +159,30 @@ def test_the_weight_of_a_split_is_unbiased() -> None:
     assert 2 * norm.sf(np.abs(z)).min() * len(z) > FALSE_ALARM
 
 
-def test_the_inverse_weight_of_a_merge_is_unbiased() -> None:
-    oracle.check_unbiased(-right()[1][1], 0.0)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_inverse_weight_of_a_merge_is_unbiased(kind: str) -> None:
+    oracle.check_unbiased(-right(kind)[1][1], 0.0)
 
 
-def test_splits_and_merges_undo_each_other() -> None:
-    check_crooks(right())
+@pytest.mark.parametrize("kind", KINDS)
+def test_splits_and_merges_undo_each_other(kind: str) -> None:
+    check_crooks(right(kind))
 
 
 @pytest.mark.parametrize("broken", [False, True])
 def test_sweeps_are_reversible(broken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """pi(x) P(x, y) = pi(y) P(y, x) at b = 1, with ties between tokens; not so if all sweeps go forward."""
     if broken:
-        monkeypatch.setattr(Labels, "sweep", one_way(Labels.sweep))
-    rng, tied = np.random.default_rng(7), Pair(np.zeros(3, np.int32), np.array([0, 0, 1], np.int32), 2, 0.5, 0.5)
-    starts = [Labels(tied, row.astype(np.int8)) for row in oracle.all_assignments(3, 2)]
-    law = np.exp([one.log_density() for one in starts])
+        monkeypatch.setattr(Path, "sweep", one_way(Path.sweep))
+    rng, three = np.random.default_rng(7), Pair(np.zeros(3, np.int32), np.array([0, 0, 1], np.int32), 2, 0.5, 0.5)
+    starts = oracle.all_assignments(3, 2)
+    law = np.exp([at(row, of=three)._log_density() for row in starts])
     counts = np.zeros((8, 8))
     for x, start in enumerate(starts):
         for _ in range(TRIES):
-            labels = Labels(tied, start.of_tokens.copy())
-            labels.sweep(1.0, np.zeros(3), rng)
-            counts[x, oracle.index_of(labels.of_tokens.astype(int), 2)] += 1
+            path = at(start, of=three)
+            path.sweep(1.0, rng)
+            counts[x, oracle.index_of(path.labels.astype(int), 2)] += 1
     chances = counts / TRIES
     flow, variance = law[:, None] * chances, law[:, None] ** 2 * chances * (1 - chances) / TRIES
     seen = np.triu((counts > 5) & (counts.T > 5), 1)
@@ -164,7 +195,7 @@ def test_a_pair_may_be_a_single_token() -> None:
     rng = np.random.default_rng(5)
     one = Pair(np.array([7], np.int32), np.array([2], np.int32), TERM_COUNT, 0.4, 0.3)
     found = [one.split(rng) for _ in range(200)]
-    assert_allclose([weight for _, weight in found], np.log(2) + one.log_one())  # both labels have the same density
+    assert_allclose([weight for _, weight in found], np.log(2))  # both labels have the density of one topic
     assert {int(labels[0]) for labels, _ in found} == {0, 1}
 
 
@@ -182,36 +213,48 @@ def test_weights_are_numbers_for_every_prior(alpha: float, eta: float) -> None:
 # -- negative controls --------------------------------------------------------------------------------
 
 
-def unnormalised(logits: np.ndarray, labels: np.ndarray) -> float:
-    return float(logits[labels == 1].sum())
-
-
-def one_way(sweep: Callable[..., float]) -> Callable[..., float]:
+def one_way(sweep: Callable[..., None]) -> Callable[..., None]:
     """Sweeps go forward only: they still keep the law, but the way back is not the way there."""
 
-    def forward(self: Labels, b: float, logits: np.ndarray, rng: np.random.Generator, shares: Any = None) -> float:
+    def forward(self: Path, b: float, rng: np.random.Generator, shares: Any = None) -> None:
         class Forward:
             def integers(self, *arguments: Any, **options: Any) -> Any:
                 return 1 if arguments == (2,) else rng.integers(*arguments, **options)
 
-        return sweep(self, b, logits, Forward(), shares)
+        sweep(self, b, Forward(), shares)
 
     return forward
 
 
-@pytest.mark.parametrize("fault", ["reference", "numbers"])
-def test_broken_paths_are_refused(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reference without its normaliser; labels that keep their numbers, where the reference prefers one way."""
-    monkeypatch.setattr(Pair, "reference", lambda self, rng: np.array([3.0, -3.0, 2.0, -2.0, 1.0]))
-    with monkeypatch.context() as patch:
-        if fault == "reference":
-            patch.setattr(module, "_log_reference", unnormalised)
+def unnormalised(self: Path) -> float:
+    assert self._logits is not None
+    return float(self._logits[self.labels == 1].sum())
+
+
+def whole(self: Path) -> float:
+    """Tied halves with alpha in place of alpha / 2."""
+    together = self._of_terms(self._by_term.sum(axis=1), self._totals.sum())
+    return self._of_documents(self._pair.alpha) + together
+
+
+@pytest.mark.parametrize(("kind", "fault"), [("reference", "start"), ("reference", "numbers"), ("tied", "start")])
+def test_broken_paths_are_refused(kind: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference without its normaliser; labels that keep their numbers, where the reference prefers one way; halves
+    that are not half as large."""
+    monkeypatch.setattr(Pair, "_reference", lambda self, rng: np.array([3.0, -3.0, 2.0, -2.0, 1.0]))
+
+    def found() -> tuple[Paths, Paths]:
+        return splits(np.random.default_rng(8), kind), merges(np.random.default_rng(9), kind)
+
+    with monkeypatch.context() as broken:
+        if fault == "start":
+            broken.setattr(Path, "_log_start", unnormalised if kind == "reference" else whole)
         else:
             merge = Pair.merge
-            patch.setattr(Pair, "merge", lambda self, present, rng: merge(self, ordered(present), Fixed(rng)))
+            broken.setattr(Pair, "merge", lambda self, present, rng: merge(self, ordered(present), Fixed(rng)))
         with pytest.raises(AssertionError, match="largest"):
-            check_crooks((splits(np.random.default_rng(8)), merges(np.random.default_rng(9))))
-    check_crooks((splits(np.random.default_rng(8)), merges(np.random.default_rng(9))))
+            check_crooks(found())
+    check_crooks(found())
 
 
 def ordered(present: np.ndarray) -> np.ndarray:
