@@ -47,6 +47,7 @@ def _rough_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pair_moves, "LAUNCH", 2)
     monkeypatch.setattr(pair_moves, "STEPS", (2, 3))
     monkeypatch.setattr(module, "EVERY", 2)
+    monkeypatch.setattr(module, "SWEEPS", 1)
     monkeypatch.setattr(SoftTopic, "_make", lambda self, topics: omega_of(topics))
 
 
@@ -65,7 +66,9 @@ def tiny() -> Corpus:
 def sampler_at(
     z: np.ndarray, topics: int, topic_prior: TopicPrior, corpus: Corpus, prior: Prior = PRIOR, seed: int = 0
 ) -> Sampler:
-    chain = Chain(0, topics, np.random.default_rng(seed), z.astype(np.int32), topics, 0, {}, dict(LIFTS), np.empty(0))
+    soft_topic = SoftTopic(corpus.token_count, corpus.document_lengths, float(prior.alpha))  # type: ignore[arg-type]
+    rng, assignments = np.random.default_rng(seed), z.astype(np.int32)
+    chain = Chain(0, topics, rng, assignments, topics, 0, soft_topic, dict(LIFTS), np.empty(0))
     return Sampler(corpus, prior, topic_prior, chain)
 
 
@@ -358,12 +361,14 @@ def test_a_short_run_is_a_law(starts: tuple[int, ...], iterations: int) -> None:
     assert_allclose(sum(found.posterior.values()), 1.0)
 
 
-def test_only_the_burn_in_learns() -> None:
+def test_only_the_burn_in_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GAIN", 0.001)
     walk = Walk(PRIORS["uniform"], (2,), 60, 40)
     seen = []
     chain = run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), lambda done: seen.append(done))
     assert seen == list(range(1, 101))
-    assert sum(chain.lifts.values()) == pytest.approx(-40 * module.GAIN)
+    assert sum(chain.lifts.values()) == pytest.approx(-40 * module.GAIN * module.KEPT)
+    assert chain.soft_topic.sweeps == 40
     rows = sum(sum(shares.values()) for shares in chain.shares)
     weights = trace_table([chain])["log_weight"].to_numpy()[40:]
     assert rows == pytest.approx(np.exp(weights).sum(), rel=1)  # of the same size; they are two estimates of one sum

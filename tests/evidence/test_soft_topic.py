@@ -121,6 +121,26 @@ def test_sweeps_have_the_tilted_law(topics: int, broken: bool) -> None:
 # -- omega --------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def _learn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REFRESH", 1)
+
+
+def test_a_size_where_the_topic_stays_is_lowered() -> None:
+    """By the gains of its visits, but by no more than a share of the penalty; other sizes and other T stay as they
+    are."""
+    found = SoftTopic(400, np.full(20, 20), 0.5)
+    found.rates_of(4)
+    before, other = found.bias(4).omega, found.bias(5).omega
+    for _ in range(3):
+        found.learn(4, 1, 0.2)
+    assert_allclose(found.bias(4).omega[[0, 1, 2, -1]] - before[[0, 1, 2, -1]], [0.0, -0.6, 0.0, 0.0], atol=1e-9)
+    assert_allclose(found.bias(5).omega, other)
+    for _ in range(1000):
+        found.learn(4, 1, 0.2)
+    assert_allclose(found.bias(4).omega[1] - before[1], -module.DEEPEST * found.penalty(4))
+
+
 def test_the_mean_weight_by_hand() -> None:
     bias = bias_of(np.log([4.0, 2.0, 1.0]))
     assert_allclose(np.exp(log_weight(bias, [1, 2, 7], 0)), (2 + 1 + 1) / 3)
@@ -157,7 +177,7 @@ def test_omega_is_a_number_everywhere(
     for topics in (1, 2, 3, 30, 1000):
         if learnt:  # whatever the rates are; some bins have none
             found.rates_of(topics)[:] = rng.gamma(0.05, 1e4, found.rates_of(topics).shape)
-            found.learn(topics)
+            found.learn(topics, 0, 0.0)
     for topics in (1, 2, 3, 4, 30, 1000):
         omega, tilt = found.bias(topics)
         assert np.all(np.isfinite(omega))
@@ -177,6 +197,6 @@ def test_learnt_omega_makes_sizes_equally_likely() -> None:
     flat = 0.5 * np.log((normal + module.FLAT) / module.FLAT)
     slope = (found.penalty(4) - flat) / normal
     found.rates_of(4)[:] = [1e9, 1e8, 1e8 * math.exp(-slope)]  # VISITS, IN, OUT
-    found.learn(4)
+    found.learn(4, 0, 0.0)
     total = found.bias(4).omega + slope * np.arange(normal + 1) + 0.5 * np.log(np.arange(normal + 1) + module.FLAT)
     assert_allclose(total, total[0], atol=1e-3)

@@ -43,7 +43,7 @@ from bayestopics.lda.uniforms import new_words
 
 EVERY = 20  # iterations from one split or merge to the next, on average
 GENTLE = 25.0  # nats: pairs are merged with probability proportional to exp(-merging cost / GENTLE)
-TOKENS = 10_000  # an iteration draws at least this many: on small corpora it has several sweeps
+TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps: to draw TOKENS, but at most SWEEPS
 # During the burn-in each sweep lowers the weight of its T and of its size of the soft topic, so that the chain does not
 # stay long anywhere: by this many nats, constant at first and then falling as 1 / sweep.
 GAIN, STEADY = 0.05, 2000
@@ -93,7 +93,7 @@ class Sampler:
 
     def iterate(self, learning: bool) -> None:
         chain = self.chain
-        for _ in range(max(1, TOKENS // self.corpus.token_count)):
+        for _ in range(min(max(1, TOKENS // self.corpus.token_count), SWEEPS)):
             self._sweep(learning)
             if learning:
                 self._learn()
