@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
 from scipy.stats import f as fisher
 
 import oracle
@@ -372,6 +373,29 @@ def test_only_the_burn_in_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = sum(sum(shares.values()) for shares in chain.shares)
     weights = trace_table([chain])["log_weight"].to_numpy()[40:]
     assert rows == pytest.approx(np.exp(weights).sum(), rel=1)  # of the same size; they are two estimates of one sum
+
+
+def test_the_topics_that_are_shown_are_drawn_by_their_weights() -> None:
+    """A state of weight 3 is kept from among three others of weight 1 in half of all cases."""
+    sampler = sampler_at(np.zeros(tiny().token_count), 2, PRIORS["uniform"], tiny())
+    chain, kept, tries = sampler.chain, 0, 400
+    for _ in range(tries):
+        chain.trace, chain.shares, chain.done, chain.weight = np.empty((4, len(module.TRACE))), [{}], 0, 0.0
+        for number, weight in enumerate((1.0, 3.0, 1.0, 1.0)):
+            chain.assignments[0] = number % 2 + 2 * (number // 2)
+            sampler.law = np.array([2]), np.array([math.log(weight)]), np.array([0.0])
+            sampler.log_joint = lambda: 0.0  # type: ignore[method-assign]
+            sampler.record(0)
+        assert chain.drawn is not None
+        kept += int(chain.drawn[0] == 1)
+    assert min(binom.cdf(kept, tries, 0.5), binom.sf(kept - 1, tries, 0.5)) > FALSE_ALARM
+
+
+def test_chains_have_random_numbers_of_their_own() -> None:
+    first, second = run_chains(tiny(), PRIOR, Walk(PRIORS["uniform"], (2, 2), 30))
+    assert not np.array_equal(first.trace, second.trace)
+    (again,) = run_chains(tiny(), PRIOR, Walk(PRIORS["uniform"], (2,), 30))
+    assert_array_equal(again.trace, first.trace)
 
 
 @pytest.mark.parametrize("alpha", [1e-50, 1e6])
