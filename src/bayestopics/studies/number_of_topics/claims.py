@@ -149,7 +149,9 @@ def t9(records: Records, entries: dict[str, Entry], numbers: dict[str, Any], err
         parts.append(loss < 2 * error if corpus == "whales" else best == topics)
         said.append(f"{corpus}: best T = {best} (the score of T = {topics} is {loss:.1f} +- {error:.1f} lower)")
         scores.append(table.reset_index().assign(corpus=corpus))
-    doubt = "Monte Carlo errors, with the distance of the bounds of log L(d); same documents for every T"
+    bounded = all("lower" in table for table in scores)
+    known = "with the distance of the bounds of log L(d)" if bounded else "by left-to-right, so probably too low"
+    doubt = f"Monte Carlo errors, {known}; same documents for every T"
     return Answer("; ".join(said), doubt, verdict(*parts), pd.concat(scores))
 
 

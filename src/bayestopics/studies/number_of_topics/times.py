@@ -71,7 +71,8 @@ def _score(record: Result) -> Iterator[dict[str, Any]]:
             one = record.tables["timing"].set_index("topics")["seconds"].sort_index()
             share = documents / record.tables["documents"]["document"].nunique()
             each = np.interp(SCORE_TOPICS, one.index, one) * share
-            yield _row("leave-one-out", corpus, record, "T = 2..20, by the bridge", float(each.sum()), theirs)
+            way = "by the bridge" if "lower" in record.tables["scores"] else "by left-to-right"
+            yield _row("leave-one-out", corpus, record, f"T = 2..20, {way}", float(each.sum()), theirs)
 
 
 WORK = {"pmmh": _pmmh, "evidence": _rival, "score": _score}
