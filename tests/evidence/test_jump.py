@@ -34,7 +34,7 @@ from bayestopics.lda.state import Prior, count
 from pmmh_oracle import check_means
 
 PRIOR, MOST = Prior(0.7, 0.5), 4
-LIFTS = {1: 0.7, 2: -0.5, 3: 0.0, 4: -1.0}
+LIFTS = {1: 1.7, 2: 0.5, 3: 1.0, 4: 0.0}
 PRIORS = {
     "uniform": TopicPrior(1, MOST),
     "poisson": TopicPrior(1, MOST, "poisson", 2.5),
@@ -224,6 +224,72 @@ def test_draws_without_splits_and_merges_have_the_same_law(monkeypatch: pytest.M
 
 def test_splits_and_merges_alone_have_the_same_law() -> None:
     check_chain("uniform", 2500, sweeps=False)
+
+
+class Choosing:
+    """A generator that chooses this topic."""
+
+    def __init__(self, topic: int) -> None:
+        self._topic = topic
+
+    def integers(self, used: int) -> int:
+        assert self._topic < used
+        return self._topic
+
+
+def log_density(sampler: Sampler) -> float:
+    """log p(T, partition, w), times the weight of the soft topic and the lift, by the oracle."""
+    chain, topic_prior = sampler.chain, sampler.topic_prior
+    used = len(set(chain.assignments.tolist()))
+    labellings = math.log(math.factorial(chain.topics) // math.factorial(chain.topics - used))
+    log_joint = float(oracle.log_joint(tiny(), chain.assignments[None], chain.topics, PRIOR)[0])
+    tilt = LIFTS[chain.topics] + math.log(mean_weight(chain.topics, chain.assignments))
+    return log_joint + topic_prior.log_density(chain.topics) + labellings + tilt
+
+
+STATES = [([0, 0, 0, 0, 0], 1, 0, [0, 1, 1, 0, 1]), ([0, 1, 0, 0, 1], 3, 0, [0, 1, 0]), ([1, 0, 1, 2, 2], 3, 2, [1, 0])]
+
+
+@pytest.mark.parametrize(("z", "topics", "topic", "halves"), STATES)
+def test_a_split_and_its_merge_multiply_to_one(
+    z: list[int], topics: int, topic: int, halves: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Along the same path; and the ratio of the split is pi' p(pair) / 2 W / (p_2(labels) pi / K), by the oracle."""
+    log_work, decided = -3.3, []
+    monkeypatch.setattr(pair_moves.Pair, "split", lambda self, rng: (np.array(halves, np.int8), log_work))
+    monkeypatch.setattr(pair_moves.Pair, "merge", lambda self, present, rng: log_work)
+    monkeypatch.setattr(Sampler, "_decide", lambda self, *decision: decided.append(decision))
+    before, used = sampler_at(np.array(z), topics, PRIORS["poisson"], tiny()), len(set(z))
+    before.chain.rng = Choosing(topic)  # type: ignore[assignment]
+    before._split(used)
+    *_, log_ratio, assignments, _, more = decided.pop()
+    assert more == 1
+    after = sampler_at(assignments, topics + 1, PRIORS["poisson"], tiny())
+    pairs = list(zip(*np.triu_indices(used + 1, 1), strict=True))
+    chosen = pairs.index((topic, used))
+    log_chances = after._log_pairs(assignments, used + 1)
+    assert_allclose(np.exp(log_chances).sum(), 1.0)
+    log_two = pair_moves.Labels(
+        before._pair(np.flatnonzero(np.array(z) == topic)), np.array(halves, np.int8)
+    ).log_density()
+    expected = log_density(after) - log_density(before) + log_work - log_two + log_chances[chosen] + math.log(used / 2)
+    assert_allclose(log_ratio, expected)
+    monkeypatch.setattr(module, "_draw", lambda logs, rng: chosen)
+    after._merge(used + 1)
+    *_, back, merged, left, more = decided.pop()
+    assert (left, more) == (used, -1)
+    assert partition(merged) == partition(np.array(z))
+    assert_allclose(back, -log_ratio)
+
+
+def test_no_half_of_a_split_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler, decided = sampler_at(np.zeros(tiny().token_count), 2, PRIORS["uniform"], tiny()), []
+    monkeypatch.setattr(Sampler, "_decide", lambda self, *decision: decided.append(decision))
+    for label in (0, 1):
+        labels = np.full(tiny().token_count, label, np.int8)
+        monkeypatch.setattr(pair_moves.Pair, "split", lambda self, rng, labels=labels: (labels, 0.0))
+        sampler._split(1)
+        assert not decided
 
 
 def no_labellings(self: Sampler, topics: int, used: int) -> float:
