@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -254,7 +255,8 @@ STATES = [([0, 0, 0, 0, 0], 1, 0, [0, 1, 1, 0, 1]), ([0, 1, 0, 0, 1], 3, 0, [0, 
 def test_a_split_and_its_merge_multiply_to_one(
     z: list[int], topics: int, topic: int, halves: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Along the same path; and the ratio of the split is pi' p(pair) / 2 W / (p_2(labels) pi / K), by the oracle."""
+    """Along the same path; and the ratio of the split is pi' p(pair) / 2 W / (p_2(labels) / p_1 pi / K), by the
+    oracle."""
     log_work, decided = -3.3, []
     monkeypatch.setattr(pair_moves.Pair, "split", lambda self, rng: (np.array(halves, np.int8), log_work))
     monkeypatch.setattr(pair_moves.Pair, "merge", lambda self, present, rng: log_work)
@@ -269,9 +271,9 @@ def test_a_split_and_its_merge_multiply_to_one(
     chosen = pairs.index((topic, used))
     log_chances = after._log_pairs(assignments, used + 1)
     assert_allclose(np.exp(log_chances).sum(), 1.0)
-    log_two = pair_moves.Labels(
-        before._pair(np.flatnonzero(np.array(z) == topic)), np.array(halves, np.int8)
-    ).log_density()
+    path = pair_moves.Path(before._pair(np.flatnonzero(np.array(z) == topic)), np.zeros(z.count(topic)))
+    path.begin(np.array(halves, np.int8))
+    log_two = path._log_density() - path.log_total  # as two topics, over one
     expected = log_density(after) - log_density(before) + log_work - log_two + log_chances[chosen] + math.log(used / 2)
     assert_allclose(log_ratio, expected)
     monkeypatch.setattr(module, "_draw", lambda logs, rng: chosen)
@@ -428,17 +430,27 @@ def test_a_short_run_is_a_law(starts: tuple[int, ...], iterations: int) -> None:
     assert_allclose(sum(found.posterior.values()), 1.0)
 
 
-def test_only_the_burn_in_learns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "GAIN", 0.001)
-    walk = Walk(PRIORS["uniform"], (2,), 60, 40)
-    seen = []
-    chain = run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), lambda done: seen.append(done))
-    assert seen == list(range(1, 101))
-    assert sum(chain.lifts.values()) == pytest.approx(-40 * module.GAIN * module.KEPT)
-    assert chain.soft_topic.sweeps == 40
-    rows = sum(sum(shares.values()) for shares in chain.shares)
-    weights = trace_table([chain])["log_weight"].to_numpy()[40:]
-    assert rows == pytest.approx(np.exp(weights).sum(), rel=1)  # of the same size; they are two estimates of one sum
+def test_only_the_burn_in_learns_and_only_its_first_half_pushes() -> None:
+    walk, seen = Walk(PRIORS["uniform"], (2,), 60, 41), []
+
+    class Watched(Sampler):
+        def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
+            super().iterate(learning, pushed)
+            lowered = sum(one.sum() for one in self.soft_topic.lowered.values())
+            told.append((learning, self.soft_topic.sweeps, lowered, -sum(self.chain.lifts.values())))
+
+    told: list[tuple[bool, int, float, float]] = []
+    with patch.object(module, "Sampler", Watched):
+        chain = run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), lambda done: seen.append(done))
+    learnt, sweeps, lowered, lifts = zip(*told, strict=True)
+    assert seen == list(range(1, 102))
+    assert learnt == (True,) * 41 + (False,) * 60
+    assert sweeps == (*range(1, 42), *(41,) * 60)
+    assert lifts[:20] == pytest.approx(module.GAIN * np.arange(1, 21))
+    assert lowered[19] > 0
+    assert not np.any(lowered[20:])
+    assert not np.any(lifts[20:])
+    assert not chain.lifts
 
 
 def test_the_topics_that_are_shown_are_drawn_by_their_weights() -> None:

@@ -9,7 +9,8 @@ The target is the posterior p(T, z | w), on all T at once. One iteration is
 
 Each keeps the posterior times the mean weight of the soft topic. So draws are weighted by the inverse of that mean; and
 because the law of T given the partition is known, all T get their share of each draw. The weights of the soft topic are
-learnt during the burn-in and then kept, so that the chain that is used has a fixed law.
+learnt during the burn-in and then kept, so that the chain that is used has a fixed law. In the first half of the
+burn-in a chain is also pushed on from T and sizes at which it stays (Wang & Landau 2001), to come near the posterior.
 
 Chains from different starts are independent of each other, and the same for any number of workers.
 """
@@ -44,11 +45,10 @@ from bayestopics.lda.uniforms import new_words
 EVERY = 20  # iterations from one split or merge to the next, on average
 GENTLE = 25.0  # nats: pairs are merged with probability proportional to exp(-merging cost / GENTLE)
 TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps: to draw TOKENS, but at most SWEEPS
-# During the burn-in each sweep lowers the weight of its T and of its size of the soft topic, so that the chain does not
-# stay long anywhere: by this many nats, constant at first and then falling as 1 / sweep.
+# During the first half of the burn-in each sweep lowers the weight of its T and of its size of the soft topic, so that
+# the chain is pushed on: by this many nats, constant at first and then falling as 1 / sweep. Then this is undone.
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
-KEPT = 0.1  # this share of it stays after the burn-in: enough to leave a T, too little to stay away from the best
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics")
@@ -91,23 +91,28 @@ class Sampler:
     def sizes(self) -> np.ndarray:
         return self._counts[2][: self.chain.topics]
 
-    def iterate(self, learning: bool) -> None:
+    def iterate(self, learning: bool, pushed: bool = False) -> None:
+        """One iteration; `learning` from its sweeps, and `pushed` on by them, only during the burn-in."""
         chain = self.chain
         for _ in range(min(max(1, TOKENS // self.corpus.token_count), SWEEPS)):
             self._sweep(learning)
             if learning:
-                self._learn()
+                self._learn(GAIN * min(1.0, STEADY / (self.soft_topic.sweeps + 1)) if pushed else 0.0)
         if chain.rng.random() < 1 / EVERY:
             self._split_or_merge()
         self._draw_topics()
 
-    def _learn(self) -> None:
+    def _learn(self, gain: float) -> None:
         """Learn from the last sweep: the weights of the soft topic and of T."""
         chain, soft_topic = self.chain, self.soft_topic
-        gain = GAIN * min(1.0, STEADY / (soft_topic.sweeps + 1))
         soft_topic.learn(chain.topics, int(self.sizes[chain.soft]), gain)
-        deepest = min(DEEPEST, soft_topic.penalty(chain.topics))
-        chain.lifts[chain.topics] = max(chain.lifts.get(chain.topics, 0.0) - gain, -deepest)
+        if gain > 0:
+            deepest = min(DEEPEST, soft_topic.penalty(chain.topics))
+            chain.lifts[chain.topics] = max(chain.lifts.get(chain.topics, 0.0) - gain, -deepest)
+
+    def stop_pushing(self) -> None:
+        self.chain.lifts.clear()
+        self.soft_topic.raise_all()
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -318,10 +323,10 @@ def run_chain(
     chain = checkpoint.load() or _new_chain(corpus, prior, walk, number, seed)
     sampler = Sampler(corpus, prior, walk.topics, chain)
     while chain.done < len(chain.trace):
-        kept = chain.done - walk.burn_in
-        if kept == 0:
-            chain.lifts = {topics: KEPT * lift for topics, lift in chain.lifts.items()}
-        sampler.iterate(learning=kept < 0)
+        kept, pushed = chain.done - walk.burn_in, chain.done < walk.burn_in // 2
+        if chain.done == walk.burn_in // 2:
+            sampler.stop_pushing()
+        sampler.iterate(learning=kept < 0, pushed=pushed)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
         progress(chain.done)
         if checkpoint.due() or chain.done == len(chain.trace):

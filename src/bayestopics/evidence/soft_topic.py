@@ -9,8 +9,8 @@ topic. Draws are weighted by the inverse of this weight, so their law is the pos
 How fast topics come and go depends on omega. The best shape makes all sizes equally likely, and it can be read off the
 sweeps: if tokens enter a topic of size s at the rate u(s) and leave it at the rate d(s), then in equilibrium
 p(s) u(s) = p(s + 1) d(s + 1) (transition matrix Monte Carlo; Fitzgerald, Picard & Silver 1999). These rates, without
-the bias, are collected during the burn-in; where the topic stays long all the same, its weight is lowered little by
-little (Wang & Landau 2001). Then omega is frozen.
+the bias, are collected during the burn-in; then omega is frozen. At the beginning, sizes at which the topic stays long
+can be lowered little by little, which pushes it on (Wang & Landau 2001).
 """
 
 from __future__ import annotations
@@ -100,6 +100,14 @@ class SoftTopic:
         if self.sweeps % REFRESH == 0:
             self.used = {t: np.column_stack([rates, self.lowered[t][:-1]]) for t, rates in self.rates.items()}
             self._biases.clear()
+
+    def raise_all(self) -> None:
+        """Undo what was lowered."""
+        for lowered in self.lowered.values():
+            lowered[:] = 0.0
+        for used in self.used.values():
+            used[:, LOWERED] = 0.0
+        self._biases.clear()
 
     def bias(self, topics: int) -> Bias:
         if topics not in self._biases:
