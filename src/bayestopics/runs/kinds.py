@@ -149,7 +149,7 @@ class TopicPosteriorResult(CommandResult):
         lines += ["", *(_chain_line(one) for one in chains), ""]
         known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
         rest = {name: value for name, value in summary.items() if name != "posterior" and name in known}
-        return "\n".join([*words, *lines, show_values(rest)])
+        return "\n".join([*words, *lines, show_values(rest, JUMP if self.task.name == "jump" else {})])
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
@@ -320,6 +320,8 @@ class ScoreResult(CommandResult):
 # -- for people ----------------------------------------------------------------------------------------
 
 
+# weighted chains of moderate length agree well enough below a larger R-hat than plain ones
+JUMP = {"rhat": "R-hat of T (good: at most 1.05)", "rhat_log_joint": "R-hat of the log joint (good: at most 1.05)"}
 LEAST_LIKELY = 1e-6  # numbers of topics with a smaller posterior probability are not shown
 POSTERIOR = "posterior probability of each number of topics:"
 # words for people, and the format of the number; a value with an error is rounded to two digits of its error
