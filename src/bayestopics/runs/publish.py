@@ -183,4 +183,4 @@ def _chains(table: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
     """The ending of the metric's name and the rows of each chain: every chain gets its own curve."""
     if "chain" not in table or table["chain"].nunique() < 2:
         return [("", table)]
-    return [(f", chain {number}", rows) for number, rows in table.groupby("chain", sort=True)]
+    return [(f"/chain {number}", rows) for number, rows in table.groupby("chain", sort=True)]
