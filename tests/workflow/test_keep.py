@@ -57,7 +57,7 @@ def test_what_is_new_is_added_and_what_cannot_be_made_again_is_old(tmp_path: Pat
     write(walk("lda-20-pmmh-of-other-settings-from1", [1]), study / "lda-20-pmmh-of-other-settings-from1")
     claims = keep(tmp_path)
     assert claims.loc["B1", ["ours", "verdict", "evidence"]].tolist() == ["nine", "partly", "old"]
-    assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")
+    assert claims["ours"]["T3"].startswith("1 of 1 chains reach T = 30, the median after 170 steps")
     assert claims["evidence"]["T3"] == "kept"
     assert claims["verdict"]["T1"] == "not answered: not run at this scale: lda-20"
     found = read_kept(kept / "number_of_topics")
@@ -71,7 +71,7 @@ def test_what_is_new_is_added_and_what_cannot_be_made_again_is_old(tmp_path: Pat
     for name in (FROM_30, WIDE):
         write(walk(name, [*range(29, 20, -1), *(1000 * [20])]), study / name)
     claims = keep(tmp_path)
-    assert claims["ours"]["T3"].startswith("T = 30 after 170 steps")
+    assert claims["ours"]["T3"].startswith("1 of 1 chains reach T = 30, the median after 170 steps")
     assert claims["verdict"]["T2"] == "partly"  # from both records: it arrives, but no later
     assert len(pd.read_csv(kept / "number_of_topics" / "walks.csv")) == 3
 
