@@ -237,6 +237,10 @@ def topic_posterior(
     walk = Walk(over, tuple(first), kept, dropped)
     compute: Compute
     if method == "jump":
+        others = {"estimate": (estimate, "gibbs"), "sampler": (sampler, "single-site"), "z_start": (z_start, "uniform")}
+        for name, (value, default) in {**others, "inner": (inner, None)}.items():
+            if value != default:
+                raise InputError(f"{name} {value!r} is for the method pmmh; jump has no such choice")
         task, compute = jump.task_of(corpus, prior or Prior(), walk, seed), partial(jump.compute, walk=walk)
     else:
         recipe = pmmh.recipe(estimate, inner, sampler, z_start)
