@@ -234,7 +234,7 @@ METHODS = {
 
 @pytest.mark.parametrize("method", METHODS)
 def test_topics(tiny: Path, capsys: Capture, method: str) -> None:
-    work = ["--max", 4, "--start", "1,4", "--inner", 3, "--iterations", 200, "--burn-in", 20, "--alpha", 0.4]
+    work = ["--max", 4, "--start", "1,4", "--iterations", 200, "--burn-in", 20, "--alpha", 0.4]
     work += [] if method == "jump" else ["--method", method]
     found = answer(capsys, "topics", tiny, *work, "--workers", 1)
     assert sum(found["posterior"].values()) == pytest.approx(1)
@@ -282,7 +282,7 @@ def test_where_chains_start(low: int, high: int | None, starts: list[int]) -> No
 
 
 def test_topics_of_a_short_range_needs_no_start(tiny: Path, capsys: Capture) -> None:
-    work = ["--max", 3, "--inner", 2, "--iterations", 50, "--burn-in", 0, "--workers", 1]
+    work = ["--max", 3, "--iterations", 50, "--burn-in", 0, "--workers", 1]
     assert answer(capsys, "topics", tiny, *work) == answer(capsys, "topics", tiny, *work, "--start", "1,3")
 
 

@@ -78,7 +78,8 @@ def test_the_figure_shows_the_table():
         float(np.ravel(line.get_xdata())[0]): (line.get_marker(), float(np.ravel(line.get_ydata())[0]))
         for line in marks
     }
-    place = {method: len(ANSWERS) - 1 - number for number, method in enumerate(ANSWERS)}
+    drawn = [method for method in ANSWERS if method in ("pmmh", "chib")]  # a method without a run has no line
+    place = {method: len(drawn) - 1 - number for number, method in enumerate(drawn)}
     assert {topics: mark for topics, (mark, _) in shown.items()} == {9.0: "o", 7.0: "o", 16.0: STILL_RISING}
     assert shown[16.0][1] == pytest.approx(place["chib"])
     assert shown[9.0][1] > place["pmmh"] > shown[7.0][1]  # one below the other

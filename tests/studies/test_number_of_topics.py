@@ -459,5 +459,6 @@ def test_hours_are_those_of_the_same_work():
     assert tables.times_table([chib])["hours"][0] == pytest.approx(58 * 2.0 * 3500 / 150 / 3600)
     one = run("score", name="whales-leave-one-out", corpus="whales", sweeps=150, burn_in=50)
     timing, left_out = pd.DataFrame({"topics": [2, 20], "seconds": 10.0}), pd.DataFrame({"document": [0, 1, 2]})
-    score = Result(one, {}, tables={"timing": timing, "documents": left_out})
+    found = pd.DataFrame({"topics": [2, 20], "lower": 0.0})
+    score = Result(one, {}, tables={"timing": timing, "documents": left_out, "scores": found})
     assert tables.times_table([score])["hours"][0] == pytest.approx(19 * 10 * (153 / 3) / 3600)
