@@ -7,8 +7,9 @@ from scipy.stats import kstest
 import oracle
 from bayestopics.base.problems import InputError
 from bayestopics.errors import mcse
-from bayestopics.hyper.full_bayes import FullBayes, full_bayes, of_alpha, of_eta, slice_step
+from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.lda.density import log_joint
+from bayestopics.lda.given_z import of_alpha, of_eta, slice_step
 from bayestopics.lda.state import Prior, from_assignments
 
 CORPUS, TOPICS = oracle.tiny_corpus([[0, 0, 1], [1, 2], []], 3), 2
@@ -42,7 +43,8 @@ def test_conditionals_are_the_joint_density():
     values = []
     for alpha, eta in ((0.3, 0.7), (1.4, 0.2)):
         joint = log_joint(from_assignments(CORPUS, TOPICS, Prior(alpha, eta), z))
-        parts = of_alpha(state, CORPUS.document_lengths)(np.log(alpha)) + of_eta(state)(np.log(eta))
+        parts = of_alpha(state.document_topic, CORPUS.document_lengths)(np.log(alpha))
+        parts += of_eta(state.term_topic, state.topic_total)(np.log(eta))
         values.append(joint - parts)
     assert values[0] == pytest.approx(values[1])
 
@@ -70,6 +72,6 @@ def test_the_mode_and_the_widths():
     assert found.deviations == pytest.approx([0.1, 0.3], rel=0.1)
     still = FullBayes(np.full((100, 2), 0.5), state)
     assert still.mode == pytest.approx([0.5, 0.5])
-    value, x, step = of_alpha(state, CORPUS.document_lengths), np.log(draws[-1, 0]), 1e-3
+    value, x, step = of_alpha(state.document_topic, CORPUS.document_lengths), np.log(draws[-1, 0]), 1e-3
     bend = (value(x + step) - 2 * value(x) + value(x - step)) / step**2
     assert found.steps[0] == (pytest.approx(1 / np.sqrt(-bend), rel=1e-2) if bend < 0 else np.inf)

@@ -9,10 +9,10 @@ from bayestopics.base.problems import InputError
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper import gibbs_em as module
 from bayestopics.hyper.gibbs_em import Histograms, gibbs_em
-from bayestopics.hyper.urns import ENDS, Urns
 from bayestopics.lda import SAMPLERS, single_site
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
+from bayestopics.lda.urns import ENDS, Urns
 
 CORPUS, TOPICS = oracle.tiny_corpus([[0, 2, 2, 2], [2, 2, 2], [0, 2]], 3), 2  # m(h) has its top inside: see below
 SEPARATE = oracle.tiny_corpus([[0, 0, 0, 0], [1, 1, 1, 2], [0]], 3)  # one topic a document: alpha goes to 0

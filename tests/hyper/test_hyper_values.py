@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -237,11 +238,11 @@ def test_chains_of_a_search_have_seeds_of_their_own(monkeypatch: pytest.MonkeyPa
     """Guards against independent chains that are one chain several times."""
     seeds: list[int] = []
 
-    def stop(corpus: Any, jobs: list[Any], *rest: Any) -> None:
+    def stop(job: Any, jobs: list[Any], *rest: Any) -> None:
         seeds.extend(how["seed"] for _, how in jobs)
         raise InterruptedError
 
-    monkeypatch.setattr(several, "_all", stop)
+    monkeypatch.setattr(several, "team", lambda *_: nullcontext(stop))
     for seed in (0, 1):
         with pytest.raises(InterruptedError):
             search_several(CORPUS, 2, chains=4, seed=seed, sweeps=100)

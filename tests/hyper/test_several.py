@@ -1,6 +1,7 @@
 """Several independent searches: do they agree, and what is said if not?"""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper import several
 from bayestopics.hyper.best import Best, Ellipse
 from bayestopics.hyper.search import Search, find
-from bayestopics.hyper.several import DISAGREE, agreement, search_several
+from bayestopics.hyper.several import DISAGREE, agreement, needed, search_several
 from dying import Died, Dying
 
 SMALL = simulate_lda(
@@ -69,7 +70,7 @@ def test_the_same_bits_for_any_number_of_workers():
 def pretend(monkeypatch, *tops: Best) -> None:
     """Chains with these best h."""
     found = [Search(top, [find(SMALL, 2, sweeps=100, shape=(2, 2)).chains[0]], 1, ["too short"]) for top in tops]
-    monkeypatch.setattr(several, "_all", lambda *_: found)
+    monkeypatch.setattr(several, "team", lambda *_: nullcontext(lambda *_: found))
     together = Best(0.2, 0.8, False, None, 0.0, 0.0, None, len(tops))
     monkeypatch.setattr(several, "best_of_chains", lambda chains: together)
 
@@ -83,8 +84,11 @@ def test_what_is_said(monkeypatch):
     assert said == [f"Chain {number}: too short" for number in range(4)]
     pretend(monkeypatch, *near[:3], made_up(rng, 20, shift=1.0))
     assert "The chains disagree by far more" in search_several(SMALL, 2, chains=4, sweeps=100).warnings[0]
-    pretend(monkeypatch, *near[:2])
-    assert "needs at least 4 independent chains, not 2" in search_several(SMALL, 2, chains=2, sweeps=100).warnings[0]
+    assert (
+        search_several(SMALL, 2, chains=4, sweeps=100, precision=0.1)
+        .warnings[1]
+        .startswith("The Monte Carlo error is unknown")
+    )
     pretend(monkeypatch, near[0])
     alone = search_several(SMALL, 2, chains=1, sweeps=100)
     assert "A single chain may stay in one mode" in alone.warnings[0]
@@ -93,16 +97,37 @@ def test_what_is_said(monkeypatch):
         search_several(SMALL, 2, chains=0, sweeps=100)
 
 
+def test_precision_makes_the_chains_longer() -> None:
+    """Until it is reached with enough round trips: same bits for any number of workers; else it says what it needs."""
+    how = {"chains": 2, "sweeps": 100, "shape": (3, 3), "seed": 4, "alphas": (0.2, 1.0), "etas": (0.3, 1.5)}
+    short = search_several(SMALL, 2, **how)
+    assert short.best.precision is not None
+    wanted = short.best.precision / 2
+    longer = search_several(SMALL, 2, precision=wanted, **how)
+    assert longer.best.precision is not None
+    assert longer.best.precision <= wanted
+    assert min(chain.round_trips for chain in longer.chains) >= several.TRIPS
+    assert needed(longer.best, longer.found, wanted) == []
+    assert len(longer.chains[0]) > 200
+    assert search_several(SMALL, 2, precision=wanted, workers=2, **how).summary() == longer.summary()
+    said = needed(short.best, short.found, short.best.precision / 3)
+    assert "chains about 9.0 times as long are needed" in said[0]
+    assert "round trips over its grid, and at least 20 are needed" in said[1]
+    with pytest.raises(InputError, match="between 0 and 1"):
+        search_several(SMALL, 2, precision=2.0, **how)
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_corpus(SMALL, tmp_path / "small.ldac")
     words = ["hyper", str(tmp_path / "small.ldac"), "--topics", "2", "--sweeps", "100", "--workers", "1"]
-    assert main([*words, "--chains", "4", "--json"]) == 0
+    tempering = [*words, "--method", "tempering"]
+    assert main([*tempering, "--chains", "4", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {"alpha", "eta", "ellipse", "region", "agreement", "chains", "warnings"} == set(found)
+    assert {"alpha", "eta", "ellipse", "region", "agreement", "precision", "chains", "warnings"} == set(found)
     assert len(found["chains"]) == 4
     if found["ellipse"] is not None:
         assert 0 < found["ellipse"]["alpha"][0] < found["alpha"] < found["ellipse"]["alpha"][1]
-    assert main([*words, "--chains", "1"]) == 0
+    assert main([*tempering, "--chains", "1"]) == 0
     text = capsys.readouterr().out
     assert "chain      alpha        eta" in text
     assert "warning: A single chain may stay in one mode" in text

@@ -10,9 +10,9 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.special import digamma
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper import variational_em as module
-from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import MeanField, expected_log, variational_em
 from bayestopics.lda.state import Prior
+from bayestopics.lda.urns import ENDS
 
 TINY = oracle.tiny_corpus([[0, 2, 2, 2], [], [1, 2], [0, 2]], 3)
 STARTS = [Prior(0.05, 0.05), Prior(0.5, 0.5), Prior(5.0, 5.0)]

@@ -86,15 +86,50 @@ def in_processes(
     """
     done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # steps of each, in shared memory
     with pool(workers, done, shared) as submit:
-        futures = [submit(_counting, number, job, *arguments) for number, arguments in enumerate(jobs)]
-        waiting = set(futures)
-        with Progress(f"{len(futures)} chains", steps, unit) as bar:
-            while waiting:
-                finished, waiting = wait(waiting, timeout=REFRESH, return_when=FIRST_EXCEPTION)
-                bar.reach(sum(done))
-                for future in finished:
-                    future.result()  # raises what the worker raised
-        return [future.result() for future in futures]
+        return _at_once(submit, done, job, jobs, steps, unit)
+
+
+@contextmanager
+def team(shared: Any, most: int, workers: int) -> Iterator[Callable[..., list[Any]]]:
+    """Yields run(job, jobs, steps, unit), which is like `in_processes` for up to `most` jobs; but the processes stay
+    for the next call. With one worker there are none: the jobs run in turn."""
+    if workers == 1:
+        yield partial(_in_turn, shared)
+        return
+    done = multiprocessing.get_context("spawn").RawArray("q", most)
+    with pool(workers, done, shared) as submit:
+        yield partial(_at_once, submit, done)
+
+
+def _at_once(
+    submit: Callable[..., Future],
+    done: Any,
+    job: Callable[..., Any],
+    jobs: Sequence[tuple[Any, ...]],
+    steps: int,
+    unit: str = "sweep",
+) -> list[Any]:
+    done[:] = [0] * len(done)
+    futures = [submit(_counting, number, job, *arguments) for number, arguments in enumerate(jobs)]
+    waiting = set(futures)
+    with Progress(f"{len(futures)} chains", steps, unit) as bar:
+        while waiting:
+            finished, waiting = wait(waiting, timeout=REFRESH, return_when=FIRST_EXCEPTION)
+            bar.reach(sum(done))
+            for future in finished:
+                future.result()  # raises what the worker raised
+    return [future.result() for future in futures]
+
+
+def _in_turn(
+    shared: Any, job: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], steps: int, unit: str = "sweep"
+) -> list[Any]:
+    made: list[Any] = []
+    with Progress(f"{len(jobs)} chains", steps, unit) as bar:
+        for arguments in jobs:
+            before = bar.done
+            made.append(job(shared, *arguments, progress=lambda steps, before=before: bar.reach(before + steps)))
+    return made
 
 
 def _counting(done: Any, shared: Any, number: int, job: Callable[..., Any], *arguments: Any) -> Any:

@@ -79,6 +79,12 @@ def tick() -> None:
     print(f"bayestopics: {line} ({minutes}:{seconds:02} minutes)", file=sys.stderr, flush=True)
 
 
+def say(line: str) -> None:
+    """Print a line on standard error, above the bars if there are any."""
+    if not _silent:
+        tqdm.write(f"bayestopics: {line}", file=sys.stderr)
+
+
 def end() -> None:
     """End all progress after an error, so that the next message does not appear on the line of a bar."""
     while _under_way:
@@ -118,6 +124,20 @@ def telling(tell: Callable[[int], object]) -> Iterator[None]:
         yield
     finally:
         _tell = before
+
+
+@contextmanager
+def totalling(tell: Callable[[int], object]) -> Iterator[None]:
+    """Within this block, each sweep of `counted_sweeps` calls `tell` with the number of sweeps so far."""
+    done = 0
+
+    def more(sweeps: int) -> None:
+        nonlocal done
+        done += sweeps
+        tell(done)
+
+    with telling(more):
+        yield
 
 
 def be_silent() -> None:

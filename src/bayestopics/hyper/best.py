@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import chi2, f
+from scipy.stats import chi2
 
+from bayestopics.errors.pooled import FEWEST, batches_each, hotelling, pooled
 from bayestopics.hyper.estimates import ALL, Terms
 from bayestopics.hyper.tempering import TemperedChain
 
 EDGE = 1e-4  # in log h: a point nearer to the edge than this is on the edge
-FEWEST = 4  # an ellipse needs at least this many batches or chains
 FEWEST_BATCHES = 12  # correlated batches are joined, but not to fewer than this
 CORRELATED = 0.25  # a correlation between the best h of successive batches up to this is ignored
 
@@ -85,6 +85,13 @@ class Best:
     region: Ellipse | None  # how well the corpus determines h itself
     batches: int  # the number of batches or chains that the ellipse is computed from
 
+    @property
+    def precision(self) -> float | None:
+        """The Monte Carlo error, as a part of the uncertainty of h itself."""
+        if self.ellipse is None or self.region is None:
+            return None
+        return imprecision(np.array(self.ellipse.log_covariance), np.array(self.region.log_covariance))
+
 
 def best(chain: TemperedChain, level: float = 0.95) -> Best:
     """The h that maximises log M-hat inside the grid, its Monte Carlo ellipse from batches [Theorem 1.3], and the
@@ -100,7 +107,7 @@ def best(chain: TemperedChain, level: float = 0.95) -> Best:
     if not edge and count >= FEWEST:
         # Sigma / n: the best h of batches of length n / J vary by Sigma J / n around that of the whole chain
         away = np.log(estimates / h)
-        ellipse = Ellipse.around(h, away.T @ away / (count - 1) / count, _hotelling(count, level), level)
+        ellipse = Ellipse.around(h, away.T @ away / (count - 1) / count, hotelling(count, level), level)
     region = None if edge else _region(terms, h, level)
     return Best(float(h[0]), float(h[1]), edge, ellipse, float(edges.mean()), correlation, region, count)
 
@@ -123,7 +130,7 @@ def _with_next(values: np.ndarray) -> float:
 
 
 def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best:
-    """The geometric mean of the best h of independent chains, with Hotelling's ellipse if there are enough chains.
+    """The geometric mean of the best h of independent chains; its ellipse from the pooled batches of all chains.
 
     The covariance of the region is the mean of the chains' own, plus the covariance of their best h: if the chains stay
     in different modes of z, h is not known better than that.
@@ -131,16 +138,28 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
     terms = [Terms.of(chain) for chain in chains]
     found = [maximise(one) for one in terms]
     logs, edges = np.log([h for h, _ in found]), np.array([on for _, on in found])
-    h, ellipse, region = np.exp(logs.mean(axis=0)), None, None
+    h, ellipse, region, count = np.exp(logs.mean(axis=0)), None, None, len(chains)
     if not edges.any():
         apart = np.cov(logs.T) if len(chains) > 1 else np.zeros((2, 2))
-        if len(chains) >= FEWEST:
-            ellipse = Ellipse.around(h, apart / len(chains), _hotelling(len(chains), level), level)
+        each = batches_each(len(chains))
+        tops = [
+            [maximise(one, part, top)[0] for part in one.batches(each)]
+            for one, (top, _) in zip(terms, found, strict=True)
+        ]
+        covariance, count = pooled(np.log(tops), logs.mean(axis=0))
+        ellipse = Ellipse.around(h, covariance, hotelling(count, level), level)
         own = [_region(one, top, level) for one, (top, _) in zip(terms, found, strict=True)]
         if all(one is not None for one in own):
             covariance = np.mean([one.log_covariance for one in own if one is not None], axis=0) + apart
             region = Ellipse.around(h, covariance, float(chi2.ppf(level, 2)), level)
-    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region, len(chains))
+    return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region, count)
+
+
+def imprecision(monte_carlo: np.ndarray, own: np.ndarray) -> float:
+    """The largest Monte Carlo deviation, in standard deviations of h itself, over all directions of log h; from both
+    covariances."""
+    root = np.linalg.cholesky(np.linalg.inv(own))
+    return float(np.sqrt(np.linalg.eigvalsh(root.T @ monte_carlo @ root)[-1]))
 
 
 def maximise(terms: Terms, part: slice = ALL, start: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
@@ -187,8 +206,3 @@ def _region(terms: Terms, h: np.ndarray, level: float) -> Ellipse | None:
     if not np.all(np.linalg.eigvalsh(-bend) > 0):
         return None
     return Ellipse.around(h, np.linalg.inv(-bend), float(chi2.ppf(level, 2)), level)
-
-
-def _hotelling(count: int, level: float) -> float:
-    """The quantile of Hotelling's T^2 for the mean of `count` vectors of two numbers."""
-    return float(2 * (count - 1) / (count - 2) * f.ppf(level, 2, count - 2))

@@ -17,11 +17,12 @@ from bayestopics.hyper.best import CORRELATED, Ellipse, at_ends, best
 from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
+from bayestopics.hyper.score import score
 from bayestopics.hyper.search import AT_THE_END, check, correlated
 from bayestopics.hyper.several import CHAINS, search_several
 from bayestopics.hyper.tempering import temper
-from bayestopics.hyper.urns import ENDS
 from bayestopics.hyper.variational_em import variational_em
+from bayestopics.lda.urns import ENDS
 
 STEPS = 60  # of Gibbs-EM
 END = 20  # the answer is the average over this many last steps, which reduces its noise
@@ -45,11 +46,12 @@ def hyper(
     sampler: str = "single-site",
     search: str = SEARCHES[0],
     chains: int = CHAINS,
+    precision: float | None = None,
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> dict[str, Any]:
     """{"alpha", "eta", "ellipse", "region", "warnings", ...}, and the `path` of EM, or the `draws` of full Bayes.
-    `chains` and `workers` are used by tempering only."""
+    `chains`, `precision` and `workers` are used by tempering and by score chains only."""
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
     sweeps = METHODS[method] if sweeps is None else sweeps
@@ -57,6 +59,12 @@ def hyper(
         how = {"alphas": alphas, "etas": etas, "shape": shape, "search": search, "sweeps": sweeps, "sampler": sampler}
         several = {"chains": chains, "workers": workers, "seed": seed, "checkpoint": checkpoint}
         return search_several(corpus, topics, **several, **how).summary()  # type: ignore[arg-type]
+    if method == "score":
+        ranges = {"alphas": alphas, "etas": etas, "shape": shape}
+        several = {"chains": chains, "workers": workers, "seed": seed, "checkpoint": checkpoint}
+        return score(corpus, topics, sweeps=sweeps, sampler=sampler, precision=precision, **ranges, **several).summary()  # type: ignore[arg-type]
+    if precision is not None:
+        raise InputError(f"the method {method} has no Monte Carlo error to stop by: leave out --precision")
     if shape is not None:
         raise InputError(f"the method {method} has no grid: leave out --grid")
     if method == "full-bayes":
@@ -76,7 +84,7 @@ def hyper(
             doubts.append(f"Variational EM has not converged after {sweeps} passes. Use more passes (--sweeps).")
         doubts.append(
             "Variational EM maximises a lower bound of the marginal likelihood, not the marginal likelihood itself: "
-            "the answer depends on the start and may be far off. Compare it with the method tempering."
+            "the answer depends on the start and may be far off. Compare it with the method score."
         )
     return {**_h(h), "ellipse": None, "region": None, "path": path, "warnings": doubts}
 
@@ -86,7 +94,7 @@ def _drift(end: np.ndarray) -> list[str]:
     first, second = (np.exp(np.log(half).mean(axis=0)) for half in np.array_split(end, 2))
     return [
         f"Gibbs-EM still moves: {name} went from {before:.3g} to {after:.3g} over the last {len(end)} steps, so it may "
-        "be far from its final value. Compare it with the method tempering."
+        "be far from its final value. Compare it with the method score."
         for name, before, after in zip(("alpha", "eta"), first, second, strict=True)
         if abs(np.log(after / before)) > DRIFT
     ]

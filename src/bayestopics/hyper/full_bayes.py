@@ -17,11 +17,11 @@ from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted_sweeps
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.urns import ENDS, Urns, check_model
 from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.given_z import of_alpha, of_eta, slice_step
 from bayestopics.lda.state import Prior, State
+from bayestopics.lda.urns import ENDS, check_model
 
-WIDTH = 0.5  # the first width of a slice, in log h
 MODE_DRAWS = 1000  # number of draws for the density estimate
 
 
@@ -47,7 +47,9 @@ class FullBayes:
     @property
     def steps(self) -> np.ndarray:
         """Standard deviations of the logs given z, from the curvature at the last draw."""
-        given = of_alpha(self.last, self.last.document_topic.sum(axis=1)), of_eta(self.last)
+        last = self.last
+        of_topics = of_alpha(last.document_topic, last.document_topic.sum(axis=1))
+        given = of_topics, of_eta(last.term_topic, last.topic_total)
         return np.array([_deviation(density, x) for density, x in zip(given, np.log(self.draws[-1]), strict=True)])
 
 
@@ -94,48 +96,11 @@ def _draw_prior(
     state: State, lengths: np.ndarray, alphas: tuple[float, float], etas: tuple[float, float], rng: np.random.Generator
 ) -> State:
     """The same z, with alpha and eta drawn given z."""
-    alpha = np.exp(slice_step(of_alpha(state, lengths), np.log(state.alpha[0]), alphas, rng))
-    eta = np.exp(slice_step(of_eta(state), np.log(state.eta), etas, rng))
+    alpha = np.exp(slice_step(of_alpha(state.document_topic, lengths), np.log(state.alpha[0]), alphas, rng))
+    eta = np.exp(slice_step(of_eta(state.term_topic, state.topic_total), np.log(state.eta), etas, rng))
     return replace(state, alpha=np.full(state.topics, alpha), eta=float(eta))
-
-
-def of_alpha(state: State, lengths: np.ndarray) -> Callable[[float], float]:
-    """log p(z | alpha) as a function of log alpha."""
-    counts, sizes = (np.unique(values, return_counts=True) for values in (state.document_topic, lengths))
-    urns = Urns(*counts, *sizes, state.topics)
-    return lambda log_alpha: urns.log_density(np.exp(log_alpha))
-
-
-def of_eta(state: State) -> Callable[[float], float]:
-    """log p(w | z, eta) as a function of log eta."""
-    counts, totals = (np.unique(values, return_counts=True) for values in (state.term_topic, state.topic_total))
-    urns = Urns(*counts, *totals, len(state.term_topic))
-    return lambda log_eta: urns.log_density(np.exp(log_eta))
 
 
 def _deviation(log_density: Callable[[float], float], x: float, step: float = 0.01) -> float:
     bend = (log_density(x + step) - 2 * log_density(x) + log_density(x - step)) / step**2
     return float(1 / np.sqrt(-bend)) if bend < 0 else np.inf
-
-
-def slice_step(
-    log_density: Callable[[float], float], x: float, ends: tuple[float, float], rng: np.random.Generator
-) -> float:
-    """One draw by slice sampling: stepping out within the ends of the prior, then shrinking."""
-    low, high = np.log(ends)
-    level = log_density(x) + np.log1p(-rng.random())
-    left = x - WIDTH * rng.random()
-    right = left + WIDTH
-    while left > low and log_density(left) > level:
-        left -= WIDTH
-    while right < high and log_density(right) > level:
-        right += WIDTH
-    left, right = max(left, low), min(right, high)
-    while True:
-        proposed = left + (right - left) * rng.random()
-        if log_density(proposed) >= level:
-            return float(proposed)
-        if proposed < x:
-            left = proposed
-        else:
-            right = proposed

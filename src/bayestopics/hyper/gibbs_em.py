@@ -19,9 +19,9 @@ from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, tick
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.urns import Urns, at_ends, check_model
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, State
+from bayestopics.lda.urns import Urns, at_ends, check_model
 
 UPDATES = ("exact", "minka")
 LENGTHS = ("constant", "doubling")

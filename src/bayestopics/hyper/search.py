@@ -25,8 +25,8 @@ from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.iterative_grid import iterate
 from bayestopics.hyper.tempering import DEPTH, MISSED, Functional, TemperedChain, Tuned, joined, temper, tune
-from bayestopics.hyper.urns import ENDS, check_model
 from bayestopics.lda.state import Prior, State
+from bayestopics.lda.urns import ENDS, check_model
 
 DEVIATIONS = 3.0  # the grid extends this many standard deviations of log h to each side of the mode
 NARROWEST, WIDEST = 0.02, float(np.log(4))  # limits for half the width of the grid, in log h
@@ -121,6 +121,27 @@ def find(
             break
     more = [run.fresh(grid, tuned.log_zeta, some, sweeps, stages) for _ in range(chains - 1)]
     return Search(found, [chain, *more], tuned.rounds, doubts(found, chain, bool(at_ends(center, limits).any())))
+
+
+def lengthen(
+    corpus: Corpus,
+    topics: int,
+    before: Search,
+    *,
+    sweeps: int,
+    seed: int,
+    part: int,
+    sampler: str = "single-site",
+    checkpoint: Checkpoint | None = None,
+) -> Search:
+    """The same search with a last run that is longer by `sweeps` sweeps; `part` numbers what is added."""
+    run = Runner(corpus, topics, sampler, "all", ())
+    stages = Stages(generator(seed, f"hyper/tempering/more/{part}"), checkpoint)
+    chain = before.chains[0]
+    longer = joined([chain, run.chain(chain.grid, chain.log_zeta, chain.last, sweeps, stages)])
+    found = best(longer)
+    limited = any(warning == AT_THE_END for warning in before.warnings)
+    return Search(found, [longer], before.tuning_rounds, doubts(found, longer, limited))
 
 
 @dataclass(frozen=True)

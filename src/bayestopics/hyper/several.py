@@ -2,7 +2,7 @@
 
 A single chain may stay in one mode of z and report a precise but wrong answer: its Monte Carlo ellipse, computed from
 its own batches, contains nothing about other modes. So each chain here is a complete search, from its own random start
-to its own grid; the estimate and its ellipse come from the scatter between the chains.
+to its own grid; the ellipse comes from the batches of all chains, compared with the mean of all.
 """
 
 from __future__ import annotations
@@ -16,17 +16,19 @@ from scipy.stats import f
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
-from bayestopics.base.processes import in_processes
-from bayestopics.base.progress import Progress, telling
+from bayestopics.base.processes import team
+from bayestopics.base.progress import totalling
 from bayestopics.base.seeds import generator, seed_from
 from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.best import FEWEST, Best, best_of_chains
-from bayestopics.hyper.search import Search, check, find
+from bayestopics.errors.pooled import DISAGREE
+from bayestopics.hyper.best import Best, best_of_chains
+from bayestopics.hyper.search import Search, check, find, lengthen
 from bayestopics.hyper.tempering import TemperedChain
 
-CHAINS = 4
-DISAGREE = 0.01  # the chains disagree if the p-value of `agreement` is smaller
+CHAINS = 8
+TRIPS = 20  # round trips of every chain, before a precision counts as reached
+MOST_ROUNDS = 64  # for a precision that was asked for, the chains become at most so many times longer
 USUAL = 1.8  # sweeps of a search over those of its last run: a fifth each for the pilot, its burn-in and two tunings
 
 
@@ -49,6 +51,7 @@ class Several:
             "eta": self.best.eta,
             **{name: None if one is None else one.summary() for name, one in regions.items()},
             "agreement": self.agreement,
+            "precision": self.best.precision,
             "chains": [one.summary() for one in self.found],
             "warnings": self.warnings,
         }
@@ -59,24 +62,73 @@ def search_several(
     topics: int,
     *,
     chains: int = CHAINS,
+    precision: float | None = None,
     workers: int = 1,
     seed: int = 0,
     checkpoint: Checkpoint | None = None,
     **how: Any,
 ) -> Several:
-    """Run `find` with `chains` independent chains in `workers` processes; the bits do not depend on `workers`."""
+    """Run `find` with `chains` independent chains in `workers` processes; the bits do not depend on `workers`.
+
+    With a `precision`, the chains become longer until the Monte Carlo deviation is at most this part of the uncertainty
+    of h itself, and every chain has made `TRIPS` round trips.
+    """
     if min(chains, workers) < 1:
         raise InputError(f"at least 1 chain and 1 worker are needed, not {chains} chains and {workers} workers")
+    check_precision(precision)
     sweeps = how["sweeps"]
     check(how.get("alphas"), how.get("etas"), how.get("shape"), sweeps)  # before processes start
     seeds = [seed_from(generator(seed, f"hyper/chain/{number}")) for number in range(chains)]
     parts = [(checkpoint or NoCheckpoint()).part(f"chain-{number}") for number in range(chains)]
     jobs = [(topics, {**how, "seed": one, "checkpoint": part}) for one, part in zip(seeds, parts, strict=True)]
-    found = _all(corpus, jobs, min(workers, chains), round(USUAL * sweeps * chains))
-    together = found[0].best if chains == 1 else best_of_chains([one.chains[0] for one in found])
+    with team(corpus, chains, min(workers, chains)) as run:
+        found = run(_find, jobs, round(USUAL * sweeps * chains))
+        together, rounds = _together(found), 1
+        while (missing := needed(together, found, precision)) and rounds < MOST_ROUNDS:
+            more: dict[str, Any] = {"sweeps": sweeps, "sampler": how.get("sampler", "single-site"), "part": rounds}
+            longer = [
+                (topics, one, {**more, "seed": own, "checkpoint": part.part(f"more-{rounds}")})
+                for one, own, part in zip(found, seeds, parts, strict=True)
+            ]
+            found = run(_lengthen, longer, sweeps * chains)
+            together, rounds = _together(found), rounds + 1
     same = agreement([one.best for one in found])
     said = [f"Chain {number}: {warning}" for number, one in enumerate(found) for warning in one.warnings]
-    return Several(together, found, same, explain_once([*_doubts(chains, same), *said]))
+    return Several(together, found, same, explain_once([*disagreement(chains, same), *missing, *said]))
+
+
+def _together(found: Sequence[Search]) -> Best:
+    return found[0].best if len(found) == 1 else best_of_chains([one.chains[0] for one in found])
+
+
+def needed(together: Best, found: Sequence[Search], precision: float | None) -> list[str]:
+    """What is still missing for the precision that was asked for: nothing, or what to say about it."""
+    if precision is None:
+        return []
+    said, now = [], together.precision
+    if now is None:
+        said.append("The Monte Carlo error is unknown, so the precision is not reached. Use more sweeps (--sweeps).")
+    elif now > precision:
+        said.append(short_of(now, precision))
+    trips = min(one.chains[0].round_trips for one in found)
+    if trips < TRIPS:
+        said.append(
+            f"A chain made only {trips} round trips over its grid, and at least {TRIPS} are needed for errors that "
+            "hold. Use more sweeps (--sweeps)."
+        )
+    return said
+
+
+def short_of(now: float, precision: float) -> str:
+    return (
+        f"The Monte Carlo error is {now:.2g} of the uncertainty of (alpha, eta), not {precision:g}: chains about "
+        f"{(now / precision) ** 2:.1f} times as long are needed. Use more sweeps (--sweeps)."
+    )
+
+
+def check_precision(precision: float | None) -> None:
+    if precision is not None and not 0 < precision < 1:
+        raise InputError(f"the precision must lie between 0 and 1, not {precision}")
 
 
 def agreement(found: Sequence[Best]) -> float | None:
@@ -98,46 +150,30 @@ def agreement(found: Sequence[Best]) -> float | None:
     return float(f.sf(statistic, 2 * degrees[0], 2 * (degrees[1] - 1)))
 
 
-def _doubts(chains: int, same: float | None) -> list[str]:
+def disagreement(chains: int, same: float | None) -> list[str]:
+    """A warning if there is only one chain, or if the chains disagree."""
     if chains == 1:
         return [
             "A single chain may stay in one mode and report a precise but wrong answer. Run several chains (--chains)."
         ]
-    said = []
-    if same is not None and same < DISAGREE:
-        said.append(
-            f"The chains disagree by far more than their own Monte Carlo errors (p = {same:.1g}), so they are in "
-            "different modes or too short. Look at the result of each chain, and use more sweeps (--sweeps)."
-        )
-    if chains < FEWEST:
-        said.append(
-            f"The Monte Carlo ellipse needs at least {FEWEST} independent chains, not {chains}, so it is unknown. "
-            "Run more chains (--chains)."
-        )
-    return said
+    if same is None or same >= DISAGREE:
+        return []
+    return [
+        f"The chains disagree by far more than their own Monte Carlo errors (p = {same:.1g}), so they are in "
+        "different modes or too short. Look at the result of each chain, and use more sweeps (--sweeps)."
+    ]
 
 
 # -- the chains ------------------------------------------------------------------------------------------
 
 
-Job = tuple[int, dict[str, Any]]  # topics, and the options of `find`
-
-
-def _all(corpus: Corpus, jobs: list[Job], workers: int, sweeps: int) -> list[Search]:
-    """Run all searches. `sweeps` is about how many sweeps there will be, for the progress bar."""
-    if workers == 1:
-        with Progress(f"{len(jobs)} chains", sweeps, "sweep") as bar, telling(bar.update):
-            return [find(corpus, topics, **how) for topics, how in jobs]
-    return in_processes(_job, corpus, jobs, sweeps, workers)
-
-
-def _job(corpus: Corpus, topics: int, how: dict[str, Any], progress: Callable[[int], None]) -> Search:
-    done = 0
-
-    def tell(sweeps: int) -> None:
-        nonlocal done
-        done += sweeps
-        progress(done)
-
-    with telling(tell):
+def _find(corpus: Corpus, topics: int, how: dict[str, Any], progress: Callable[[int], None]) -> Search:
+    with totalling(progress):
         return find(corpus, topics, **how)
+
+
+def _lengthen(
+    corpus: Corpus, topics: int, before: Search, how: dict[str, Any], progress: Callable[[int], None]
+) -> Search:
+    with totalling(progress):
+        return lengthen(corpus, topics, before, **how)

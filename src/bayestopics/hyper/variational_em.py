@@ -23,8 +23,8 @@ from bayestopics.base.progress import Progress
 from bayestopics.base.special import digamma as kernel_digamma
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.sides import DirichletSide
-from bayestopics.hyper.urns import ENDS, at_ends, check_model, peak
 from bayestopics.lda.state import Prior
+from bayestopics.lda.urns import ENDS, at_ends, check_model, peak
 
 MOST_UPDATES = 100  # of one document's gamma in a pass [George & Doss, section 5.1]
 STILL = 1e-6  # a document's gamma has settled when an update moves less than this share of its tokens

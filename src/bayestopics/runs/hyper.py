@@ -11,9 +11,11 @@ import pandas as pd
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper import METHODS
+from bayestopics.hyper import METHODS, integration
 from bayestopics.hyper.compute import hyper
 from bayestopics.hyper.estimates import surface
+from bayestopics.hyper.score import Found, score
+from bayestopics.hyper.search import SHORTEST
 from bayestopics.hyper.several import Several, search_several
 from bayestopics.hyper.tempering import TemperedChain
 from bayestopics.lda import sampler as sampler_by_name
@@ -22,16 +24,17 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
 FINE = 40  # points along each side of the surface
+PART = 20  # at each rung of the integration, a chain has this part of the sweeps: it costs about as much as the search
 
 
 def task_of(corpus: Corpus, topics: int, *, method: str, sweeps: int | None, seed: int, **how: Any) -> Task:
-    """`how`: alphas, etas, shape, sampler, search, chains."""
+    """`how`: alphas, etas, shape, sampler, search, chains, precision, integrate."""
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
     module = sampler_by_name(how["sampler"])
     params = {"topics": topics, "method": method, "sweeps": METHODS[method] if sweeps is None else sweeps, **how}
-    if method != "tempering":
-        params = {name: value for name, value in params.items() if name not in ("search", "chains")}
+    unknown = {"tempering": (), "score": ("search", "integrate")}.get(method, ("search", "chains", "integrate"))
+    params = {name: value for name, value in params.items() if name not in unknown}
     code = code_hash(__name__, module.__name__)
     return Task("hyper", OWN, method, params, seed, **describe(corpus), code=code)
 
@@ -40,13 +43,33 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
     params: dict[str, Any] = {**task.params, "seed": task.seed, "checkpoint": checkpoint}
     method = params.pop("method")
     if method == "tempering":
+        wanted = params.pop("integrate", False)
         several = search_several(corpus, **params, workers=workers)
         answer, tables = several.summary(), tables_of(several)
+        if wanted:
+            tables["integration"] = _integration(task, corpus, several, checkpoint, workers)
+            answer["warnings"] = [*integration.doubts(tables["integration"]), *answer["warnings"]]
+    elif method == "score":
+        found = score(corpus, **params, workers=workers)
+        answer = found.summary()
+        tables = {"trace": _scores(found), "path": _path(answer["path"])}
     else:
         answer = hyper(corpus, method=method, **params)
         tables = {"trace": _draws(answer.pop("draws"))} if method == "full-bayes" else {"path": _path(answer["path"])}
     said = answer.pop("warnings")
     return Result(task, _metrics(answer), said, tables=tables, answer=answer)
+
+
+def _integration(task: Task, corpus: Corpus, several: Several, checkpoint: Checkpoint, workers: int) -> pd.DataFrame:
+    """log m along alpha and along eta through the best h, by integration and by M-hat of the first chain."""
+    params, first = task.params, several.chains[0]
+    h, sweeps = np.array([several.best.alpha, several.best.eta]), max(SHORTEST, params["sweeps"] // PART)
+    how: dict[str, Any] = {"chains": max(4, params["chains"]), "seed": task.seed, "sampler": params["sampler"]}
+    inside = checkpoint.part("integration")
+    table = integration.integrate(
+        corpus, params["topics"], h, first.grid.ends, sweeps=sweeps, workers=workers, checkpoint=inside, **how
+    )
+    return integration.beside(table, first, h)
 
 
 def _metrics(answer: Mapping[str, Any]) -> dict[str, float]:
@@ -57,6 +80,17 @@ def _metrics(answer: Mapping[str, Any]) -> dict[str, float]:
 def _path(steps: list[list[float]]) -> pd.DataFrame:
     """alpha and eta after each step of EM."""
     return pd.DataFrame(steps, columns=["alpha", "eta"]).rename_axis("step").reset_index()
+
+
+def _scores(found: Found) -> pd.DataFrame:
+    """The derivatives of log p(w, z | h) with respect to log alpha and log eta in every kept sweep at the last h."""
+    tables = [
+        pd.DataFrame(
+            {"sweep": np.arange(len(rows)), "score_alpha": rows[:, 0], "score_eta": rows[:, 1], "chain": number}
+        )
+        for number, rows in enumerate(found.scores)
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _draws(kept: list[list[float]]) -> pd.DataFrame:
