@@ -101,7 +101,7 @@ def noise(key: tuple[int, int, int], sd: float = 1.0) -> Made:
     return Made(float(generator(0, f"noise/{key}").normal(-(sd**2) / 2, sd)), None)
 
 
-WALK = {"topics": "topics", "starts": "starts", "iterations": "iterations", "burn_in": "burn_in"}
+WALK = {"topics": "topics", "starts": "starts", "iterations": "iterations", "burn_in": "burn_in", "reach": "reach"}
 INNER = {"inner": "sweeps", "sampler": "sampler", "z_start": "start", "shorter": "shorter"}
 INNER |= {"pilot_sweeps": "pilot_sweeps", "choose": "choose"}
 

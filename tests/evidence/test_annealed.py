@@ -44,9 +44,9 @@ def check_joint_law(two_paths: bool, steps: int, monkeypatch: pytest.MonkeyPatch
     prior = Prior(0.3, 0.2)
     monkeypatch.setattr(reference, "OFTEN", -1.0 if two_paths else 1.0)
     exact = oracle.enumerate_all(CORPUS, 3, prior)
-    estimates = AnnealedEstimates(CORPUS, prior, Annealed(steps, pilot=30), seed=5)
+    estimates = AnnealedEstimates(CORPUS, prior, Annealed(steps, runs=2, pilot=30), seed=5)
     made = [estimates.make(3, number) for number in range(MANY)]
-    assert {len(one.log_summands) for one in made} == {1 + two_paths}
+    assert {len(one.log_summands) for one in made} == {2 + 2 * two_paths}
     ratios = np.exp(np.array([one.log_estimate for one in made]) - exact.log_evidence)
     columns = ratios[:, None] * statistics(np.array([one.assignments for one in made]))
     error = columns.std(axis=0, ddof=1) / np.sqrt(MANY)
@@ -69,6 +69,15 @@ def test_a_z_with_the_labels_of_the_reference_is_refused(monkeypatch: pytest.Mon
         check_joint_law(False, 1, monkeypatch)
 
 
+def test_an_estimate_is_the_mean_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of one path and of two: each run has the same weight in the mean."""
+    z = np.zeros(5, np.int32)
+    runs = iter([[(np.log(8.0), z)], [(np.log(3.0), z), (0.0, z)]])
+    monkeypatch.setattr(reference, "paths", lambda *_: next(runs))
+    made = AnnealedEstimates(CORPUS, PRIOR, Annealed(1, runs=2, pilot=1), seed=6).make(3, 0)
+    assert np.isclose(made.log_estimate, np.log((8 + (3 + 1) / 2) / 2))
+
+
 @pytest.mark.parametrize("wrong", [False, True])
 def test_the_path_of_z_is_chosen_by_its_weight(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Weights of 3 and 1: the first z in three quarters of the cases. A choice at random is refused."""
@@ -76,7 +85,7 @@ def test_the_path_of_z_is_chosen_by_its_weight(wrong: bool, monkeypatch: pytest.
     monkeypatch.setattr(reference, "paths", lambda *_: [(np.log(3.0), together), (0.0, apart)])
     if wrong:
         monkeypatch.setattr(annealed, "_choose", lambda log_weights, rng: int(rng.integers(2)))
-    estimates = AnnealedEstimates(CORPUS, PRIOR, Annealed(1, pilot=1), seed=6)
+    estimates = AnnealedEstimates(CORPUS, PRIOR, Annealed(1, runs=2, pilot=1), seed=6)
     made = [estimates.make(3, number) for number in range(MANY)]
     assert np.allclose([one.log_estimate for one in made], np.log(2.0))
     share = np.mean([np.ptp(one.assignments) == 0 for one in made])
@@ -90,15 +99,16 @@ def test_an_estimate_of_zero_is_one() -> None:
     assert annealed._choose(np.array([-np.inf]), rng) == 0
 
 
-def test_estimates_of_a_chain_share_a_pilot_run_and_fresh_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_estimates_of_a_chain_share_their_pilot_runs_and_fresh_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
     right, calls = reference.find_topics, []
     monkeypatch.setattr(reference, "find_topics", lambda *of: calls.append(of[1]) or right(*of))
-    estimates = AnnealedEstimates(CORPUS, PRIOR, Annealed(2, pilot=3), seed=1)
+    inner = Annealed(2, runs=2, pilot=3)
+    estimates = AnnealedEstimates(CORPUS, PRIOR, inner, seed=1)
     keys = [(3, 0, "chain-0"), (3, 1, "chain-0"), (4, 0, "chain-0"), (3, 0, "chain-1"), (3, 0, FRESH), (3, 1, FRESH)]
     made = estimates.make_all(keys)
-    assert calls == [3, 4, 3, 3, 3]
+    assert calls == [topics for topics in (3, 4, 3, 3, 3) for _ in range(2)]  # one for each run
     assert len({one.log_estimate for one in made}) == len(keys)
-    again = AnnealedEstimates(CORPUS, PRIOR, Annealed(2, pilot=3), seed=1).make_all(keys[::-1])[::-1]
+    again = AnnealedEstimates(CORPUS, PRIOR, inner, seed=1).make_all(keys[::-1])[::-1]
     assert [one.log_estimate for one in again] == [one.log_estimate for one in made]
 
 
@@ -107,7 +117,7 @@ def test_estimates_of_a_chain_share_a_pilot_run_and_fresh_ones_do_not(monkeypatc
 
 def chain(iterations: int = 2500, **options: Any) -> TopicPosterior:
     walk = Walk(RANGE, (4,), iterations)
-    return pmmh_module.pmmh(tiny(), PRIOR, walk, Annealed(2, pilot=20), seed=3, fresh=2, **options)
+    return pmmh_module.pmmh(tiny(), PRIOR, walk, Annealed(2, runs=1, pilot=20), seed=3, fresh=2, **options)
 
 
 def test_topics_and_assignments_have_the_exact_posterior() -> None:
@@ -125,7 +135,7 @@ def test_a_chain_on_estimates_of_one_labelling_is_refused(monkeypatch: pytest.Mo
 
 
 LONG = Walk(TopicPrior(2, 9), (2, 8), 25, 5)
-SHORT = {"inner": Annealed(3, pilot=10), "seed": 4, "fresh": 3}
+SHORT = {"inner": Annealed(3, runs=2, pilot=10), "seed": 4, "fresh": 3}
 
 
 @cache
@@ -146,6 +156,6 @@ def test_two_workers_and_a_kill_change_no_bit(tmp_path: Path) -> None:
 
 
 def test_impossible_lengths_are_refused() -> None:
-    for wrong in ({"steps": 0}, {"pilot": 0}):
-        with pytest.raises(InputError, match="at least 1 annealing step"):
+    for wrong in ({"steps": 0}, {"runs": 0}, {"pilot": 0}):
+        with pytest.raises(InputError, match="at least 1 run of 1 annealing step"):
             Annealed(**wrong)

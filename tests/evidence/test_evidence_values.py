@@ -14,6 +14,7 @@ from scipy.stats import geom, poisson
 from scipy.stats import t as student
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.evidence import pmmh as pmmh_module
 from bayestopics.evidence import reference, replica_exchange, smc
 from bayestopics.evidence.compute import evidence
@@ -175,6 +176,14 @@ def test_proposals_and_their_probabilities() -> None:
     assert [propose(prior, topics, 0.49) for topics in (2, 3, 4, 5)] == [3, 4, 5, 4]
     assert [propose(prior, topics, 0.5) for topics in (2, 3, 4, 5)] == [3, 2, 3, 4]
     assert [math.exp(log_proposal(prior, topics)) for topics in (2, 3, 4, 5)] == pytest.approx([1, 0.5, 0.5, 1])
+    # further away: 1, 1/4 and 1/9 for distances 1, 2 and 3, the largest T first
+    assert [propose(prior, 3, uniform, reach=3) for uniform in (0.1, 0.12, 0.55, 0.56, 0.999)] == [5, 4, 4, 2, 2]
+    assert [propose(prior, 2, uniform, reach=3) for uniform in (0.08, 0.09, 0.26, 0.27)] == [5, 4, 4, 3]
+    assert propose(TopicPrior(2, None, "geometric", 0.5), 2, 0.0, reach=3) == 5
+    assert math.exp(-log_proposal(prior, 2, reach=3)) == pytest.approx(1 + 1 / 4 + 1 / 9)
+    assert math.exp(-log_proposal(prior, 3, reach=3)) == pytest.approx(2 + 1 / 4)
+    with pytest.raises(InputError, match="reach of proposals"):
+        Walk(prior, (2,), reach=0)
 
 
 def test_the_summary_of_pmmh_is_about_what_follows_the_burn_in() -> None:

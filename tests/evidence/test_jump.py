@@ -22,11 +22,13 @@ from scipy.stats import f as fisher
 
 import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
+from bayestopics.base.packing import pack, unpack
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import jump as module
 from bayestopics.evidence import pair_moves
-from bayestopics.evidence.jump import Chain, Sampler, batches_table, moves_table, run_chain, run_chains, trace_table
+from bayestopics.evidence.jump import Chain, Sampler, run_chain, run_chains
+from bayestopics.evidence.jump_tables import batches_table, moves_table, trace_table
 from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.soft_topic import Bias, SoftTopic
 from bayestopics.evidence.topic_law import law
@@ -68,9 +70,8 @@ def tiny() -> Corpus:
 def sampler_at(
     z: np.ndarray, topics: int, topic_prior: TopicPrior, corpus: Corpus, prior: Prior = PRIOR, seed: int = 0
 ) -> Sampler:
-    soft_topic = SoftTopic(corpus.token_count, corpus.document_lengths, float(prior.alpha))  # type: ignore[arg-type]
     rng, assignments = np.random.default_rng(seed), z.astype(np.int32)
-    chain = Chain(0, topics, rng, assignments, topics, 0, soft_topic, dict(LIFTS), np.empty(0))
+    chain = Chain(0, topics, rng, assignments, topics, 0, {}, dict(LIFTS), np.empty(0))
     return Sampler(corpus, prior, topic_prior, chain)
 
 
@@ -441,7 +442,7 @@ def test_only_the_burn_in_learns_and_only_its_first_half_pushes() -> None:
 
     told: list[tuple[bool, int, float, float]] = []
     with patch.object(module, "Sampler", Watched):
-        chain = run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), lambda done: seen.append(done))
+        chain = run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), progress=lambda done: seen.append(done))
     learnt, sweeps, lowered, lifts = zip(*told, strict=True)
     assert seen == list(range(1, 102))
     assert learnt == (True,) * 41 + (False,) * 60
@@ -451,6 +452,84 @@ def test_only_the_burn_in_learns_and_only_its_first_half_pushes() -> None:
     assert not np.any(lowered[20:])
     assert not np.any(lifts[20:])
     assert not chain.lifts
+
+
+def test_a_chain_cools_in_the_first_quarter_of_its_burn_in() -> None:
+    """Then b is 1. A chain from one topic has nothing to melt, and topics that were found are not melted."""
+
+    class Watched(Sampler):
+        def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
+            super().iterate(learning, pushed)
+            powers.append(self.b)
+
+    found = np.arange(tiny().token_count, dtype=np.int32) % 2
+    for start, given, warm in ((2, None, True), (1, None, False), (2, found, False)):
+        powers: list[float] = []
+        walk = Walk(PRIORS["uniform"], (start,), 8, 20)
+        with patch.object(module, "Sampler", Watched):
+            run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), found=given)
+        expected = np.linspace(module.WARMEST, 1.0, 6)[:-1] if warm else np.ones(5)
+        assert_allclose(powers[:5], expected)
+        assert powers[5:] == [1.0] * 23
+
+
+def test_a_large_corpus_begins_with_a_part_of_its_documents() -> None:
+    """Whole documents, at least one. In the second half of the burn-in all tokens have joined in, and counts follow."""
+    corpus, walk = oracle.random_corpus(np.random.default_rng(3), 60, 5, 12), Walk(PRIORS["uniform"], (3,), 6, 10)
+
+    class Watched(Sampler):
+        def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
+            super().iterate(learning, pushed)
+            for have, want in zip(self._counts, self._counted(self._counts[2].size), strict=True):
+                assert_array_equal(have, want)
+            sizes.append((self.corpus.token_count, len(self.chain.assignments), int(self.sizes.sum())))
+
+    for part in (25, 1):
+        sizes: list[tuple[int, int, int]] = []
+        with patch.object(module, "Sampler", Watched), patch.object(module, "PART", part):
+            chain = run_chain(corpus, PRIOR, walk, 0, 0, NoCheckpoint())
+        first = sizes[0][0]
+        assert 0 < first <= max(part, corpus.document_lengths.max())
+        assert sizes == [(first,) * 3] * 5 + [(60,) * 3] * 11
+        assert chain.part is None
+        assert_array_equal(np.isnan(chain.trace[:, module.TRACE.index("log_joint")]), np.arange(16) < 5)
+
+
+def test_a_chain_that_was_killed_before_its_documents_joined_goes_on_the_same() -> None:
+    corpus, walk = oracle.random_corpus(np.random.default_rng(3), 60, 5, 12), Walk(PRIORS["uniform"], (3,), 6, 10)
+
+    class Kept(NoCheckpoint):
+        def load(self) -> Any:
+            return unpack(packed[0]) if packed else None
+
+        def due(self) -> bool:
+            return True
+
+        def save(self, value: Any) -> None:
+            kept.append(pack(value))
+
+    with patch.object(module, "PART", 25):
+        packed: list[bytes] = []
+        kept: list[bytes] = []
+        whole = run_chain(corpus, PRIOR, walk, 0, 0, Kept())
+        for number in (2, 4, 5):  # before the half, at it, and after it
+            packed = kept[number : number + 1]
+            again = run_chain(corpus, PRIOR, walk, 0, 0, Kept())
+            assert_array_equal(again.trace, whole.trace)
+            assert_array_equal(again.assignments, whole.assignments)
+
+
+def test_new_tokens_get_topics_by_their_terms() -> None:
+    """The first half of the tokens has a topic for each term, and so have the others, but for eta."""
+    terms = np.tile(np.arange(3, dtype=np.int32), 400)
+    shares = np.cumsum(np.array([[8, 1, 1], [1, 8, 1], [0, 0, 5]]) + 0.0, axis=1)
+    assignments = np.full(1200, -1, np.int32)
+    assignments[:3] = 1
+    module._spread(terms, shares, assignments, module.new_words(np.random.default_rng(0)))
+    assert_array_equal(assignments[:3], 1)
+    assert_array_equal(np.unique(assignments[5::3]), [2])
+    assert abs(np.mean(assignments[3::3] == 0) - 0.8) < 4 * 0.4 / 20
+    assert abs(np.mean(assignments[4::3] == 1) - 0.8) < 4 * 0.4 / 20
 
 
 def test_the_topics_that_are_shown_are_drawn_by_their_weights() -> None:

@@ -193,10 +193,16 @@ def test_an_estimate_that_is_made_anew_is_refused(monkeypatch: pytest.MonkeyPatc
         check_posterior(run(from_table, monkeypatch))
 
 
-def test_a_walk_without_boundary_correction_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "log_proposal", lambda prior, topics: 0.0)
+@pytest.mark.parametrize("reach", [2, 9])
+def test_proposals_further_away_leave_the_exact_posterior(reach: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_posterior(run(from_table, monkeypatch, reach=reach))
+
+
+@pytest.mark.parametrize("reach", [1, 2])
+def test_a_walk_without_boundary_correction_is_refused(reach: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "log_proposal", lambda prior, topics, reach: 0.0)
     with pytest.raises(AssertionError, match="largest"):
-        check_posterior(run(from_table, monkeypatch))
+        check_posterior(run(from_table, monkeypatch, reach=reach))
 
 
 def test_a_joint_without_a_constant_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

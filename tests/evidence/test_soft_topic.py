@@ -32,13 +32,23 @@ def random_bias(rng: np.random.Generator, size: int) -> Bias:
 
 
 def sweep(
-    corpus: Corpus, topics: int, counts: Counts, prior: Prior, z: np.ndarray, soft: int, bias: Bias, words: np.ndarray
+    corpus: Corpus,
+    topics: int,
+    counts: Counts,
+    prior: Prior,
+    z: np.ndarray,
+    soft: int,
+    bias: Bias,
+    words: np.ndarray,
+    power: float = 1.0,
 ) -> np.ndarray:
     """A learning sweep, in place; returns the rates, in one bin for each size."""
     documents, terms, assignments = unsigned(corpus.documents, corpus.terms, z)
     rates, bins = np.zeros((corpus.token_count + 1, 3)), np.arange(corpus.token_count + 1, dtype=np.int32)
     before = (topics, *counts, float(prior.alpha), prior.eta, assignments)  # type: ignore[arg-type]
-    soft_sweep(documents, terms, *before, soft, bias.tilt, bins, rates, True, words)
+    table = (np.arange(corpus.token_count + 1) + prior.eta) ** power
+    powers = np.empty((corpus.term_count, topics))
+    soft_sweep(documents, terms, *before, soft, bias.tilt, bins, rates, True, power, table, powers, words)
     return rates
 
 
@@ -46,7 +56,7 @@ def sweep(
 
 
 def plain_sweep(
-    corpus: Corpus, topics: int, prior: Prior, z: list[int], soft: int, bias: Bias, words: np.ndarray
+    corpus: Corpus, topics: int, prior: Prior, z: list[int], soft: int, bias: Bias, words: np.ndarray, power: float
 ) -> tuple[list[int], np.ndarray]:
     """The new assignments and the rates, from the definitions: counts without the token, its topic first."""
     rates, normal = np.zeros((corpus.token_count + 1, 3)), len(bias.omega) - 1
@@ -55,8 +65,11 @@ def plain_sweep(
         others = [(*token, z[j]) for j, token in enumerate(tokens) if j != i]
         plain = [
             (sum(a == d and t == c for a, _, c in others) + float(prior.alpha))  # type: ignore[arg-type]
-            * (sum(b == v and t == c for _, b, c in others) + prior.eta)
-            / (sum(t == c for *_, c in others) + corpus.term_count * prior.eta)
+            * (
+                (sum(b == v and t == c for _, b, c in others) + prior.eta)
+                / (sum(t == c for *_, c in others) + corpus.term_count * prior.eta)
+            )
+            ** power
             for t in range(topics)
         ]
         without = sum(soft == c for *_, c in others)
@@ -75,16 +88,17 @@ def plain_sweep(
 
 @pytest.mark.parametrize("topics", [1, 2, 4])
 @pytest.mark.parametrize("size", [2, 5, 40])
-def test_the_sweep_is_what_the_definitions_say(topics: int, size: int) -> None:
+@pytest.mark.parametrize("power", [1.0, 0.6])
+def test_the_sweep_is_what_the_definitions_say(topics: int, size: int, power: float) -> None:
     """Topics of the soft one's size above, at and below `size`; arrays with more columns than topics; counts follow."""
     rng = np.random.default_rng([topics, size])
     for _ in range(10):
         corpus, prior = oracle.random_corpus(rng, 12, 4, 3), Prior(0.3, 0.4)
         bias, soft, words = random_bias(rng, size), int(rng.integers(topics)), new_words(rng)
         z = rng.integers(topics, size=12, dtype=np.int32)
-        expected, expected_rates = plain_sweep(corpus, topics, prior, z.tolist(), soft, bias, words.copy())
+        expected, expected_rates = plain_sweep(corpus, topics, prior, z.tolist(), soft, bias, words.copy(), power)
         counts = count(corpus, topics + 3, z)
-        rates = sweep(corpus, topics, counts, prior, z, soft, bias, words)
+        rates = sweep(corpus, topics, counts, prior, z, soft, bias, words, power)
         assert_array_equal(z, expected)
         assert_allclose(rates, expected_rates, rtol=1e-10)
         for have, want in zip(counts, count(corpus, topics + 3, z), strict=True):

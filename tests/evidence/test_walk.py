@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import oracle
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.evidence import reference, walk
+from bayestopics.evidence import compute, reference, walk
 from bayestopics.evidence.compute import evidence
 from bayestopics.evidence.walk import FoundTopics, _Trials, go_over, merging_costs
 from bayestopics.lda.density import log_joint
@@ -31,8 +32,8 @@ def simulated_state(assignments, topics):
     return from_assignments(SIMULATED.corpus, topics, SIMULATED_PRIOR, assignments)
 
 
-def tiny_estimates(repeats: int) -> dict[int, np.ndarray]:
-    found = evidence(CORPUS, [2, 3], MILD, sweeps=5, passes=2, repeats=repeats, seed=5)
+def tiny_estimates(repeats: int, start: np.ndarray | None = None) -> dict[int, np.ndarray]:
+    found = evidence(CORPUS, [2, 3], MILD, sweeps=5, passes=2, repeats=repeats, seed=5, start=start)
     return dict(zip(found["topics"], map(np.array, found["log_estimates"]), strict=True))
 
 
@@ -44,6 +45,49 @@ def estimates():
 def test_estimates_after_a_walk_are_unbiased(estimates):
     for topics, logs in estimates.items():
         oracle.check_unbiased(logs, oracle.enumerate_all(CORPUS, topics, MILD).log_evidence)
+
+
+def test_estimates_from_given_topics_are_unbiased():
+    """Two poor starts, one of them with a gap in its topics."""
+    start = np.zeros((2, CORPUS.token_count), np.int32)
+    start[1, -1] = 3
+    for topics, logs in tiny_estimates(200, start).items():
+        oracle.check_unbiased(logs, oracle.enumerate_all(CORPUS, topics, MILD).log_evidence)
+
+
+def test_the_search_begins_with_given_topics():
+    """The numbers of the topics do not matter, nor gaps between them; one T more or less changes one topic."""
+    given = np.array([7, 0, 9, 4, 2])[TRUTH]
+    same = trials().first(5, 10, given)
+    assert len({*zip(same.tolist(), TRUTH.tolist(), strict=True)}) == len(np.unique(TRUTH)) == 5
+    for topics in (4, 6):
+        pairs = {*zip(trials().first(topics, 10, given).tolist(), TRUTH.tolist(), strict=True)}
+        assert len(pairs) == max(topics, 5)
+
+
+def test_repeats_take_the_given_topics_in_turn(monkeypatch):
+    taken = []
+    monkeypatch.setattr(compute, "go_over", lambda *of: taken.append((of[4], of[7].tolist())) or of[5])
+    monkeypatch.setattr(compute, "_make", lambda work, job, found: (0.0, 0.0))
+    monkeypatch.setattr(compute, "compile_estimator", lambda name: None)
+    start = np.arange(2 * CORPUS.token_count).reshape(2, -1) % 3
+    evidence(CORPUS, [2], MILD, sweeps=5, passes=2, repeats=3, start=start)
+    assert sorted(taken) == sorted((number, start[row].tolist()) for row in (0, 1, 0) for number in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("start", "how", "message"),
+    [
+        (np.zeros((1, 3), int), {}, "one column for each of the"),
+        (np.zeros(CORPUS.token_count, int), {}, "one row per chain"),
+        (np.zeros((1, CORPUS.token_count)), {}, "must be integers"),
+        (np.zeros((1, CORPUS.token_count), int), {"path": "ais"}, "only annealing from a reference"),
+        (np.zeros((1, CORPUS.token_count), int), {"method": "chib"}, "only annealing from a reference"),
+    ],
+)
+def test_a_start_that_cannot_be_used_is_refused(start, how, message):
+    with pytest.raises(InputError, match=message):
+        evidence(CORPUS, [2], MILD, sweeps=2, repeats=1, start=start, **how)
 
 
 @pytest.mark.parametrize("fault", ["labellings are not counted", "the largest of three estimates"])

@@ -38,6 +38,7 @@ def evidence(
     sweeps: int = 2000,
     passes: int = 4,
     repeats: int = 4,
+    start: np.ndarray | None = None,
     seed: int = 0,
     workers: int = 1,
     checkpoint: Checkpoint | None = None,
@@ -55,10 +56,13 @@ def evidence(
     - pseudo-marginal: summands m.
 
     With reference, each repeat first makes `passes` over all T to find good topics (`walk`), so the result for one T
-    depends on which other T are asked for. `workers` processes share the repeats; the results are the same bits for
-    any number of workers, except for the CPU `seconds`. A harmonic mean also returns the other one, under
-    `from_the_same_chains`. `unit` is what the caller's users call `sweeps`; warnings use this word. The caller removes
-    the checkpoint.
+    depends on which other T are asked for. The search can begin with the assignments in `start`, one row for each chain
+    that found them; the repeats take its rows in turn. The estimates are unbiased for every start that does not depend
+    on their random numbers, but repeats with the same row share its luck.
+
+    `workers` processes share the repeats; the results are the same bits for any number of workers, except for the CPU
+    `seconds`. A harmonic mean also returns the other one, under `from_the_same_chains`. `unit` is what the caller's
+    users call `sweeps`; warnings use this word. The caller removes the checkpoint.
     """
     if method not in METHODS or path not in PATHS:
         known = f"methods are {', '.join(METHODS)}; paths are {', '.join(PATHS)}"
@@ -69,7 +73,8 @@ def evidence(
     for count in topics:
         prior.alpha_vector(count)
     name = path if method == ANNEALING else method
-    work = Work(name, corpus, prior, topics, sweeps, seed)
+    check_start(start, name, corpus, prior)
+    work = Work(name, corpus, prior, topics, sweeps, seed, start)
     made = _make_all(work, passes, repeats, workers, checkpoint)
     logs, seconds = ([[made[t, repeat][part] for repeat in range(repeats)] for t in topics] for part in range(2))
     family = ESTIMATORS[name].family
@@ -78,6 +83,18 @@ def evidence(
     all_of_them = dict(zip(family, np.moveaxis(np.array(logs), -1, 0).tolist(), strict=True))
     found = summary(name, prior, topics, all_of_them.pop(name), seconds, unit)
     return found | {"from_the_same_chains": all_of_them}
+
+
+def check_start(start: np.ndarray | None, name: str, corpus: Corpus, prior: Prior) -> None:
+    if start is None:
+        return
+    if not ESTIMATORS[name].walks or np.ndim(prior.alpha) > 0:
+        raise InputError("only annealing from a reference, with one number as alpha, can start from given topics")
+    if start.ndim != 2 or len(start) < 1 or start.shape[1] != corpus.token_count or start.dtype.kind not in "iu":
+        raise InputError(
+            f"the topics to start from must be integers, one row per chain and one column for each of the "
+            f"{corpus.token_count} tokens, not {start.dtype} of shape {start.shape}"
+        )
 
 
 def summary(
@@ -138,6 +155,7 @@ class Work:
     topics: Sequence[int]
     sweeps: int
     seed: int
+    start: np.ndarray | None = None
 
 
 def estimator(name: str) -> ModuleType:
@@ -157,7 +175,8 @@ def _pass(work: Work, repeat: int, number: int, found: dict[int, FoundTopics]) -
     """Make one pass over all T; returns the number of passes made so far, and the topics found."""
     compile_estimator(work.name)
     rng = generator(work.seed, f"evidence/walk/{repeat}/{number}")
-    return number + 1, go_over(work.corpus, work.topics, work.prior, work.sweeps, number, found, rng)
+    given = None if work.start is None else work.start[repeat % len(work.start)]
+    return number + 1, go_over(work.corpus, work.topics, work.prior, work.sweeps, number, found, rng, given)
 
 
 def _make(work: Work, job: Job, found: FoundTopics | None) -> Done:

@@ -5,12 +5,20 @@ The target is the posterior p(T, z | w), on all T at once. One iteration is
 1. a sweep: every token is drawn given all others, with a soft topic that can grow and shrink (`soft_topic`);
 2. a draw of T and of the soft topic given the partition of the tokens: with K topics in use, p(T | z) is
    proportional to nu(T) T! / (T - K)! prod_d G(T alpha) / G(n_d + T alpha), times the mean weight of the soft topic;
-3. now and then, a split of a topic or a merge of two (`pair_moves`).
+3. now and then, a split of a topic or a merge of two (`pair_moves`);
+4. if h is sampled too, a draw of alpha and of eta given T and z (`lda.given_z`), under a prior that is uniform in their
+   logs and the same for all T. An empty topic is cheap if alpha is small and dear if it is large. So on small corpora,
+   where alpha is uncertain, the weights of the soft topic depend on the level of alpha, and the draw of alpha has the
+   mean weight in it, too. On larger ones they are those of a typical alpha.
 
 Each keeps the posterior times the mean weight of the soft topic. So draws are weighted by the inverse of that mean; and
 because the law of T given the partition is known, all T get their share of each draw. The weights of the soft topic are
 learnt during the burn-in and then kept, so that the chain that is used has a fixed law. In the first half of the
-burn-in a chain is also pushed on from T and sizes at which it stays (Wang & Landau 2001), to come near the posterior.
+burn-in, to come near the posterior, a chain is pushed on from T and sizes at which it stays (Wang & Landau 2001), and
+in its first quarter one that starts with several topics is warmed and cools slowly: it samples p(z) p(w | z)^b, where b
+rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile, because random
+topics look as if alpha were infinite. On a large corpus the first half of the burn-in has only a part of the
+documents, because topics of many tokens shrink and grow slowly; then the other documents join in.
 
 Chains from different starts are independent of each other, and the same for any number of workers.
 """
@@ -18,12 +26,10 @@ Chains from different starts are independent of each other, and the same for any
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.jit import kernel
@@ -34,13 +40,14 @@ from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.pair_moves import Pair
 from bayestopics.evidence.pmmh import Walk
-from bayestopics.evidence.soft_topic import SoftTopic, log_weight, soft_sweep
+from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, level_of, log_weight, soft_sweep
 from bayestopics.evidence.topic_law import BATCHES
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.evidence.walk import merging_costs
 from bayestopics.lda.density import log_joint
+from bayestopics.lda.given_z import Ends, draw_alpha, draw_eta, of_alpha, slice_step
 from bayestopics.lda.state import Prior, State, count, unsigned
-from bayestopics.lda.uniforms import new_words
+from bayestopics.lda.uniforms import new_words, uniform
 
 EVERY = 20  # iterations from one split or merge to the next, on average
 GENTLE = 25.0  # nats: pairs are merged with probability proportional to exp(-merging cost / GENTLE)
@@ -50,9 +57,22 @@ TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps:
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
+PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
+WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
+SMALL = 1000  # tokens: up to here the weights of the soft topic have levels of alpha
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
-TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics")
+TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
+
+
+@dataclass
+class Drawn:
+    """One of several states, drawn by their weights."""
+
+    assignments: np.ndarray  # int32[N]
+    alpha: float
+    eta: float
+    weight: float  # of all states
 
 
 @dataclass
@@ -65,7 +85,7 @@ class Chain:
     assignments: np.ndarray  # int32[N]
     topics: int
     soft: int  # the number of the soft topic
-    soft_topic: SoftTopic  # its weights
+    soft_topics: dict[int, SoftTopic]  # its weights, by the level of alpha; without levels, at 0
     lifts: dict[int, float]  # log of the extra weight of each T
     trace: np.ndarray  # float64[iterations, len(TRACE)]
     shares: list[dict[int, float]] = field(default_factory=list)  # of each batch of kept iterations: its weight by T
@@ -73,6 +93,10 @@ class Chain:
     weight: float = 0.0  # of all kept iterations
     drawn: np.ndarray | None = None  # int32[N]: the assignments of one of them, drawn by their weights
     done: int = 0
+    cools: bool = False  # whether it begins warm
+    part: np.ndarray | None = None  # the numbers of the tokens that it has, if not all
+    hyper: tuple[float, float] | None = None  # alpha and eta, if they are sampled
+    drawn_by_topics: dict[int, Drawn] = field(default_factory=dict)  # one state for each T, if they are sampled
 
 
 class Sampler:
@@ -80,9 +104,17 @@ class Sampler:
 
     def __init__(self, corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain) -> None:
         self.corpus, self.prior, self.topic_prior, self.chain = corpus, prior, topic_prior, chain
-        self.alpha, self.eta = float(prior.alpha), float(prior.eta)  # type: ignore[arg-type]
-        self.soft_topic = chain.soft_topic = replace(chain.soft_topic)  # with what a checkpoint does not hold
+        self.alpha, self.eta = chain.hyper or (float(prior.alpha), float(prior.eta))  # type: ignore[arg-type]
+        self.normaliser = Normaliser(corpus.document_lengths, self.alpha)
+        self.b = 1.0  # of the target p(z) p(w | z)^b
+        self.sweeps = min(max(1, TOKENS // corpus.token_count), SWEEPS)  # in an iteration
+        self.hyper: Ends | None = None  # the ends of the prior of alpha and eta, if they are drawn as well
+        self._levels = corpus.token_count <= SMALL
+        # with what a checkpoint does not hold
+        chain.soft_topics = {level: replace(one) for level, one in chain.soft_topics.items()}
+        self.soft_topic = self._soft_topic_at(self.alpha)
         self._counts = self._counted(chain.topics + ROOM)
+        self._largest = int(np.bincount(corpus.terms, minlength=1).max())
 
     def _counted(self, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return count(self.corpus, columns, self.chain.assignments)
@@ -94,12 +126,14 @@ class Sampler:
     def iterate(self, learning: bool, pushed: bool = False) -> None:
         """One iteration; `learning` from its sweeps, and `pushed` on by them, only during the burn-in."""
         chain = self.chain
-        for _ in range(min(max(1, TOKENS // self.corpus.token_count), SWEEPS)):
+        for _ in range(self.sweeps):
             self._sweep(learning)
             if learning:
                 self._learn(GAIN * min(1.0, STEADY / (self.soft_topic.sweeps + 1)) if pushed else 0.0)
-        if chain.rng.random() < 1 / EVERY:
+        if self.b == 1.0 and chain.rng.random() < 1 / EVERY:
             self._split_or_merge()
+        if self.hyper is not None:
+            self._draw_hyper(learning, self.hyper)
         self._draw_topics()
 
     def _learn(self, gain: float) -> None:
@@ -112,7 +146,8 @@ class Sampler:
 
     def stop_pushing(self) -> None:
         self.chain.lifts.clear()
-        self.soft_topic.raise_all()
+        for soft_topic in self.chain.soft_topics.values():
+            soft_topic.raise_all()
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -122,7 +157,9 @@ class Sampler:
         rates, bias = soft_topic.rates_of(chain.topics), soft_topic.bias(chain.topics)
         counts = (chain.topics, *self._counts, self.alpha, self.eta, assignments)
         soft = (chain.soft, bias.tilt, soft_topic.bins, rates, learning)
-        soft_sweep(documents, terms, *counts, *soft, new_words(chain.rng))
+        table = (np.arange(self._largest + 1) + self.eta) ** self.b
+        powers = np.empty((self.corpus.term_count, chain.topics))
+        soft_sweep(documents, terms, *counts, *soft, self.b, table, powers, new_words(chain.rng))
 
     # -- 2. T and the soft topic given the partition -----------------------------------------------------
 
@@ -157,7 +194,7 @@ class Sampler:
     def _log_exact(self, topics: int, used: int) -> float:
         """log p(T, partition | w), without what does not depend on T."""
         labellings = math.lgamma(topics + 1) - math.lgamma(topics - used + 1)
-        return self.topic_prior.log_density(topics) + self.soft_topic.normaliser(topics) + labellings
+        return self.topic_prior.log_density(topics) + self.normaliser(topics) + labellings
 
     def _log_tilt(self, topics: int, sizes: np.ndarray) -> float:
         """log of the mean weight of the soft topic, plus the lift of T."""
@@ -253,18 +290,54 @@ class Sampler:
             chain.assignments, chain.topics = assignments, chain.topics + more
             self._counts = self._counted(chain.topics + ROOM)
 
+    # -- 4. alpha and eta ---------------------------------------------------------------------------------
+
+    def _draw_hyper(self, learning: bool, ends: Ends) -> None:
+        """Draw alpha and eta given T and z. If the weights of the soft topic have levels, they depend on alpha, so the
+        soft topic is summed out; it is drawn next."""
+        chain, topics, lengths = self.chain, self.chain.topics, self.corpus.document_lengths
+        document_topic, term_topic, topic_total = (counts[..., :topics] for counts in self._counts)
+        of_z = of_alpha(document_topic, lengths)
+
+        def log_density(log_alpha: float) -> float:
+            soft_topic = self._soft_topic_at(float(np.exp(log_alpha)))
+            return of_z(log_alpha) + log_weight(soft_topic.bias(topics), self.sizes, 0)
+
+        if self._levels:
+            self.alpha = float(np.exp(slice_step(log_density, np.log(self.alpha), ends, chain.rng)))
+            self.soft_topic = self._soft_topic_at(self.alpha)
+        else:
+            self.alpha = draw_alpha(document_topic, lengths, self.alpha, chain.rng, ends)
+            if learning and topics > 1:
+                self.soft_topic.follow(self.alpha)
+        self.eta = draw_eta(term_topic, topic_total, self.eta, chain.rng, ends)
+        self.normaliser, chain.hyper = Normaliser(lengths, self.alpha), (self.alpha, self.eta)
+
+    def _soft_topic_at(self, alpha: float) -> SoftTopic:
+        """The weights at this alpha. A level that was never visited has those of a first guess."""
+        soft_topics, level = self.chain.soft_topics, level_of(alpha) if self._levels else 0
+        if level not in soft_topics:
+            centre = centre_of(level) if soft_topics else alpha  # the first is that of the start
+            soft_topics[level] = SoftTopic(self.corpus.token_count, self.corpus.document_lengths, centre)
+        return soft_topics[level]
+
     # -- what is kept ------------------------------------------------------------------------------------
 
     def record(self, batch: int | None) -> None:
         """Write this state with its weight into the trace, and the share of every T, with the weight of the partition,
-        into a batch."""
-        chain = self.chain
+        into a batch. If alpha and eta are sampled, the trace has another T, drawn from its law given the partition: a
+        chain whose soft topic stays small may never have the T that is most probable."""
+        chain, number = self.chain, self.chain.topics
         values, exact, tilted = self.law
-        log_weight = (exact - tilted)[values == chain.topics][0]
+        log_weight = (exact - tilted)[values == number][0]
         weight = float(np.logaddexp.reduce(exact) - np.logaddexp.reduce(tilted))
         given = np.exp(exact - np.logaddexp.reduce(exact))
-        row = (chain.topics, np.sum(self.sizes > 0), self.sizes[chain.soft], log_weight)
-        chain.trace[chain.done] = (*row, self.log_joint(), given @ values)
+        if chain.hyper is not None:
+            number, log_weight = int(values[_draw(exact, chain.rng)]), weight
+        row = (number, np.sum(self.sizes > 0), self.sizes[chain.soft], log_weight)
+        other = self.normaliser(number) - self.normaliser(chain.topics)  # an empty topic changes nothing else
+        log_joint = self.log_joint() + other if chain.part is None else math.nan
+        chain.trace[chain.done] = (*row, log_joint, given @ values, self.alpha, self.eta)
         chain.done += 1
         if batch is not None:
             shares = chain.shares[batch]
@@ -273,6 +346,17 @@ class Sampler:
             chain.weight += math.exp(weight)
             if chain.rng.random() * chain.weight < math.exp(weight):
                 chain.drawn = chain.assignments.copy()
+            if chain.hyper is not None:
+                self._keep_by_topics(number, math.exp(weight))
+
+    def _keep_by_topics(self, topics: int, weight: float) -> None:
+        """This partition takes the place of the one that is kept for this T, with the probability of its weight."""
+        chain, before = self.chain, self.chain.drawn_by_topics.get(topics)
+        total = weight + (before.weight if before else 0.0)
+        if before is None or chain.rng.random() * total < weight:
+            before = Drawn(chain.assignments.copy(), self.alpha, self.eta, total)
+        before.weight = total
+        chain.drawn_by_topics[topics] = before
 
     def log_joint(self) -> float:
         """log p(w, z | T) of the present state."""
@@ -317,16 +401,25 @@ def run_chain(
     number: int,
     seed: int,
     checkpoint: Checkpoint,
+    hyper: Ends | None = None,
+    found: np.ndarray | None = None,
     progress: Callable[[int], object] = lambda _: None,
 ) -> Chain:
-    """Run one chain to its end, from its checkpoint if there is one."""
-    chain = checkpoint.load() or _new_chain(corpus, prior, walk, number, seed)
-    sampler = Sampler(corpus, prior, walk.topics, chain)
+    """Run one chain to its end, from its checkpoint if there is one. With `hyper`, alpha and eta are sampled as well,
+    between these ends; `found` are assignments to start from."""
+    chain = checkpoint.load() or _new_chain(corpus, prior, walk, number, seed, found)
+    sampler = Sampler(_part_of(corpus, chain.part), prior, walk.topics, chain)
+    if chain.part is not None:  # an iteration takes as long as with all documents
+        sampler.sweeps = min(corpus.token_count // len(chain.part), SWEEPS)
     while chain.done < len(chain.trace):
-        kept, pushed = chain.done - walk.burn_in, chain.done < walk.burn_in // 2
-        if chain.done == walk.burn_in // 2:
+        kept, half, quarter = (chain.done - part for part in (walk.burn_in, walk.burn_in // 2, walk.burn_in // 4))
+        if half == 0:
             sampler.stop_pushing()
-        sampler.iterate(learning=kept < 0, pushed=pushed)
+            if chain.part is not None:
+                sampler = _join(corpus, sampler)
+        sampler.b = 1.0 + (1.0 - WARMEST) * quarter / (walk.burn_in // 4) if quarter < 0 and chain.cools else 1.0
+        sampler.hyper = hyper if quarter >= 0 else None
+        sampler.iterate(learning=kept < 0, pushed=half < 0)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
         progress(chain.done)
         if checkpoint.due() or chain.done == len(chain.trace):
@@ -334,26 +427,80 @@ def run_chain(
     return chain
 
 
-def _new_chain(corpus: Corpus, prior: Prior, walk: Walk, number: int, seed: int) -> Chain:
-    """A chain from random topics."""
+def _new_chain(
+    corpus: Corpus, prior: Prior, walk: Walk, number: int, seed: int, found: np.ndarray | None = None
+) -> Chain:
+    """A chain from random topics, or from those that were found."""
     rng, start = generator(seed, f"jump/chain-{number}"), walk.starts[number]
-    assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32)
+    part = _draw_part(corpus, rng) if found is None and walk.burn_in > 1 and corpus.token_count > 2 * PART else None
+    corpus = _part_of(corpus, part)
+    assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32) if found is None else found.copy()
     trace = np.full((walk.burn_in + walk.iterations, len(TRACE)), np.nan)
-    soft_topic = SoftTopic(corpus.token_count, corpus.document_lengths, float(prior.alpha))  # type: ignore[arg-type]
-    return Chain(number, start, rng, assignments, start, 0, soft_topic, {}, trace, [{} for _ in range(BATCHES)])
+    batches: list[dict[int, float]] = [{} for _ in range(BATCHES)]
+    cools = start > 1 and found is None
+    return Chain(number, start, rng, assignments, start, 0, {}, {}, trace, batches, cools=cools, part=part)
+
+
+def _draw_part(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:
+    """The numbers of the tokens of random documents, about PART of them."""
+    order = rng.permutation(corpus.document_count)
+    reached = np.cumsum(corpus.document_lengths[order])
+    many = max(int(np.sum(reached <= PART)), int(np.argmax(reached > 0)) + 1)  # at least one that has tokens
+    return np.flatnonzero(np.isin(corpus.documents, order[:many]))
+
+
+def _part_of(corpus: Corpus, part: np.ndarray | None) -> Corpus:
+    """The corpus with these tokens alone; the documents of all others are empty."""
+    if part is None:
+        return corpus
+    return Corpus(corpus.documents[part], corpus.terms[part], corpus.document_count, corpus.vocabulary)
+
+
+def _join(corpus: Corpus, sampler: Sampler) -> Sampler:
+    """The same chain with all documents. The new tokens get topics by what their terms had in the part alone."""
+    chain, assignments = sampler.chain, np.full(corpus.token_count, -1, np.int32)
+    assert chain.part is not None
+    assignments[chain.part] = chain.assignments
+    shares = np.cumsum(sampler._counts[1][:, : chain.topics] + sampler.eta, axis=1)
+    _spread(corpus.terms, shares, assignments, new_words(chain.rng))
+    chain.assignments, chain.part, chain.soft_topics = assignments, None, {}
+    joined = Sampler(corpus, sampler.prior, sampler.topic_prior, chain)
+    joined._draw_topics()
+    return joined
+
+
+@kernel
+def _spread(terms: np.ndarray, shares: np.ndarray, assignments: np.ndarray, words: np.ndarray) -> None:
+    """Draw the topics of the tokens that have none; `shares` are the cumulated weights of the topics for each term."""
+    for i in range(len(terms)):
+        if assignments[i] < 0:
+            row = shares[terms[i]]
+            assignments[i] = min(np.searchsorted(row, uniform(words) * row[-1], side="right"), len(row) - 1)
 
 
 def run_chains(
-    corpus: Corpus, prior: Prior, walk: Walk, *, seed: int = 0, workers: int = 1, checkpoint: Checkpoint | None = None
+    corpus: Corpus,
+    prior: Prior,
+    walk: Walk,
+    *,
+    hyper: Ends | None = None,
+    found: Mapping[int, np.ndarray] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> list[Chain]:
-    """Run the chains of a walk, at most `workers` at a time; the bits do not depend on `workers`."""
+    """Run the chains of a walk, at most `workers` at a time; the bits do not depend on `workers`. With `hyper`, alpha
+    and eta are sampled as well, between these ends, from those of the prior on. Chains start from random topics, or
+    from `found`, the assignments by the number of the chain."""
     if np.ndim(prior.alpha) > 0:
         raise InputError("alpha must be one number, because the number of topics changes")
+    if hyper is not None:
+        prior = Prior(float(np.clip(prior.alpha, *hyper)), float(np.clip(prior.eta, *hyper)))
     if corpus.token_count == 0:
         raise InputError(f"{corpus.name}: the corpus has no words")
     parts = [(checkpoint or NoCheckpoint()).part(f"chain-{number}") for number in range(len(walk.starts))]
     length = walk.burn_in + walk.iterations
-    jobs = [(prior, walk, number, seed, part) for number, part in enumerate(parts)]
+    jobs = [(prior, walk, number, seed, part, hyper, (found or {}).get(number)) for number, part in enumerate(parts)]
     if min(workers, len(jobs)) > 1:
         return in_processes(run_chain, corpus, jobs, len(jobs) * length, min(workers, len(jobs)), "iteration")
     chains: list[Chain] = []
@@ -362,38 +509,3 @@ def run_chains(
             before = len(chains) * length
             chains.append(run_chain(corpus, *job, progress=lambda done, before=before: bar.reach(before + done)))  # type: ignore[misc]
     return chains
-
-
-def trace_table(chains: list[Chain]) -> pd.DataFrame:
-    """One row per iteration and chain, with the burn-in."""
-    tables = []
-    for chain in chains:
-        table = pd.DataFrame(chain.trace, columns=list(TRACE))
-        whole = {name: table[name].astype(np.int64) for name in TRACE[:3]}
-        table = table.assign(**whole)
-        table.insert(0, "chain", chain.number)
-        table.insert(1, "step", np.arange(len(table)))
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
-
-
-def batches_table(chains: list[Chain]) -> pd.DataFrame:
-    """The weight of every T in each batch of each chain; `topic_law.law` makes the posterior from it."""
-    rows = [
-        (chain.number, batch, topics, weight)
-        for chain in chains
-        for batch, shares in enumerate(chain.shares)
-        for topics, weight in sorted(shares.items())
-    ]
-    return pd.DataFrame(rows, columns=["chain", "batch", "topics", "weight"])
-
-
-def moves_table(chains: list[Chain]) -> pd.DataFrame:
-    """One row per proposed split or merge."""
-    tables: list[Any] = []
-    for chain in chains:
-        table = pd.DataFrame(chain.moves, columns=list(MOVES))
-        table = table.astype({"iteration": np.int64, "split": bool, "tokens": np.int64, "accepted": bool})
-        table.insert(0, "chain", chain.number)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)

@@ -1,8 +1,8 @@
 """Pseudo-marginal Metropolis-Hastings (PMMH) over the number of topics [Chen & Doss, section 4.2].
 
-T moves up or down by one, and m(T) is replaced by an unbiased estimate (4.9). The estimate of the current T is kept
-until a proposal is accepted; it is never made again. Then the distribution of T converges to its posterior for every
-number of inner sweeps, and so does the distribution of (T, z).
+T moves up or down by one, or further (`reach`), and m(T) is replaced by an unbiased estimate (4.9). The estimate of
+the current T is kept until a proposal is accepted; it is never made again. Then the distribution of T converges to its
+posterior for every number of inner sweeps, and so does the distribution of (T, z).
 
 The estimates do not depend on the state of the chain, so they can be made ahead of time. The k-th estimate for T in a
 chain has a random generator of its own. Each estimate is used once; one that was not needed waits for the next visit
@@ -54,18 +54,26 @@ ACCEPTED = COLUMNS.index("accepted")
 # -- the walk over T ------------------------------------------------------------------------------------
 
 
-def propose(prior: TopicPrior, topics: int, uniform: float) -> int:
-    """T + 1 or T - 1 with probability 1/2 each; at an end of the range, the only neighbour."""
-    if topics == prior.low:
-        return topics + 1
-    if topics == prior.high:
-        return topics - 1
-    return topics + 1 if uniform < 0.5 else topics - 1
+def neighbours(prior: TopicPrior, topics: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
+    """The T to propose, at most `reach` away and the largest first, and their weights: 1 / distance^2."""
+    low, high = topics - reach, topics + reach
+    all_of_them = np.arange(high if prior.high is None else min(high, prior.high), max(low, prior.low) - 1, -1)
+    others = all_of_them[all_of_them != topics]
+    return others, 1.0 / (others - topics) ** 2
 
 
-def log_proposal(prior: TopicPrior, topics: int) -> float:
-    """log q(T, T +- 1): the boundary correction of (4.5) is the difference of two of these."""
-    return 0.0 if topics in (prior.low, prior.high) else -math.log(2)
+def propose(prior: TopicPrior, topics: int, uniform: float, reach: int = 1) -> int:
+    """Another T, with probability proportional to its weight. With a reach of 1, as in the paper, this is T + 1 or
+    T - 1 with probability 1/2 each, or the only neighbour at an end of the range."""
+    others, weights = neighbours(prior, topics, reach)
+    below = np.searchsorted(np.cumsum(weights), uniform * weights.sum(), side="right")
+    return int(others[min(below, len(others) - 1)])
+
+
+def log_proposal(prior: TopicPrior, topics: int, reach: int = 1) -> float:
+    """log q(T, T') without the weight of the distance, which is the same both ways: the boundary correction of (4.5)
+    is the difference of two of these."""
+    return -math.log(neighbours(prior, topics, reach)[1].sum())
 
 
 # -- a chain -------------------------------------------------------------------------------------------
@@ -99,6 +107,7 @@ class Chain:
     prior: TopicPrior
     start: int
     uniforms: np.ndarray  # float64[iterations, 2]
+    reach: int = 1  # the largest distance of a proposal
     current: Made | None = None  # the estimate of the current T; None before the first
     topics: int = 0
     used: dict[int, int] = field(default_factory=dict)  # estimates used for each T
@@ -127,16 +136,16 @@ class Chain:
         self.rows.append((*now, proposed, made.log_estimate, accepted, *made.shorter))
 
     def _proposal(self, step: int, topics: int) -> int:
-        return propose(self.prior, topics, self.uniforms[step, 0])
+        return propose(self.prior, topics, self.uniforms[step, 0], self.reach)
 
     def _accepts(self, step: int, topics: int, current: Made, proposed: int, made: Made) -> bool:
         log_ratio = (  # (4.5)
             made.log_estimate
             + self.prior.log_density(proposed)
-            + log_proposal(self.prior, proposed)
+            + log_proposal(self.prior, proposed, self.reach)
             - current.log_estimate
             - self.prior.log_density(topics)
-            - log_proposal(self.prior, topics)
+            - log_proposal(self.prior, topics, self.reach)
         )
         return math.log1p(-self.uniforms[step, 1]) < log_ratio
 
@@ -272,17 +281,23 @@ class TopicPosterior:
 
 @dataclass(frozen=True)
 class Walk:
-    """The chains over T: one from each of `starts`, with `burn_in` steps that are dropped and `iterations` kept."""
+    """The chains over T: one from each of `starts`, with `burn_in` steps that are dropped and `iterations` kept.
+
+    In PMMH, proposals are at most `reach` away; the paper's are 1 away.
+    """
 
     topics: TopicPrior
     starts: tuple[int, ...]
     iterations: int = 1000
     burn_in: int = 0
+    reach: int = 1
 
     def __post_init__(self) -> None:
         if not self.starts or self.iterations < 1 or self.burn_in < 0:
             sizes = f"{len(self.starts)} starts, {self.iterations} iterations and a burn-in of {self.burn_in}"
             raise InputError(f"at least 1 start and 1 iteration are needed, and a burn-in of 0 or more, not {sizes}")
+        if self.reach < 1:
+            raise InputError(f"the reach of proposals must be at least 1, not {self.reach}")
         for start in self.starts:
             if start not in self.topics:
                 low, high = self.topics.low, self.topics.high
@@ -337,7 +352,7 @@ def pmmh(
 
 def _new_chain(number: int, walk: Walk, seed: int) -> Chain:
     uniforms = generator(seed, f"pmmh/chain-{number}").random((walk.burn_in + walk.iterations, 2))
-    return Chain(number, walk.topics, walk.starts[number], uniforms)
+    return Chain(number, walk.topics, walk.starts[number], uniforms, walk.reach)
 
 
 def _run(

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isqrt
+from math import exp, floor, isqrt, log
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
-from bayestopics.base.jit import kernel, sum_kernel
+from bayestopics.base.jit import kernel
+from bayestopics.evidence.tempered import mass_of, mass_of_others
 from bayestopics.lda.dense import CANCELLED
 from bayestopics.lda.uniforms import uniform
 
@@ -35,6 +36,8 @@ TRUSTED = 0.5  # in sweeps: with this many visits, rates count as much as the fi
 NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
 STEEPEST = 300.0  # nats: the largest step of omega from one size to the next, so that its exp is a number
 FORGET = 0.999  # per sweep, so that rates from the beginning fade
+REMEMBER = 0.99  # per draw of alpha
+LEVELS = 2  # of alpha, for each factor e: on small corpora, each has weights of its own
 DEEPEST = 0.3  # of the penalty: by how much a size can be lowered
 REFRESH = 10  # sweeps from one renewal of omega to the next
 VISITS, IN, OUT, LOWERED = range(4)
@@ -50,9 +53,25 @@ class Bias(NamedTuple):
         return self.omega[np.minimum(sizes, len(self.omega) - 1)]
 
 
+class Normaliser:
+    """sum_d lG(T alpha) - lG(n_d + T alpha) as a function of T."""
+
+    def __init__(self, lengths: np.ndarray, alpha: float) -> None:
+        self._values, self._counts = np.unique(lengths, return_counts=True)
+        self._alpha, self._known = alpha, dict[int, float]()
+
+    def __call__(self, topics: int) -> float:
+        if topics not in self._known:
+            total = topics * self._alpha
+            self._known[topics] = float(self._counts @ (gammaln(total) - gammaln(self._values + total)))
+        return self._known[topics]
+
+
 @dataclass
 class SoftTopic:
-    """The weights omega_T for every T, and the rates that they are made from."""
+    """The weights omega_T for every T, and the rates that they are made from. They depend on alpha, which makes an
+    empty topic dear or cheap; if alpha is drawn as well, this is a typical value, of all draws or of those on one
+    level."""
 
     tokens: int
     lengths: np.ndarray  # of the documents
@@ -61,22 +80,15 @@ class SoftTopic:
     lowered: dict[int, np.ndarray] = field(default_factory=dict)  # by T: float64[bins + 1], nats
     used: dict[int, np.ndarray] = field(default_factory=dict)  # the rates that omega is made from
     sweeps: int = 0  # that were learnt from
+    followed: int = 0  # draws of alpha that were learnt from
 
     def __post_init__(self) -> None:
         self._biases: dict[int, Bias] = {}
-        self._normalisers: dict[int, float] = {}
+        self.normaliser = Normaliser(self.lengths, self.alpha)
         # a topic of size s varies by about sqrt(s), so bins of this width see how its rates depend on its size
         self._edges = np.arange(isqrt(self.tokens) + 2) ** 2 // 2
         self._edges = np.unique(np.append(self._edges, [1, 2, 3, self.tokens + 1]))
         self.bins = (np.searchsorted(self._edges, np.arange(self.tokens + 1), side="right") - 1).astype(np.int32)
-        self._values, self._counts = np.unique(self.lengths, return_counts=True)
-
-    def normaliser(self, topics: int) -> float:
-        """sum_d lG(T alpha) - lG(n_d + T alpha)"""
-        if topics not in self._normalisers:
-            total = topics * self.alpha
-            self._normalisers[topics] = float(self._counts @ (gammaln(total) - gammaln(self._values + total)))
-        return self._normalisers[topics]
 
     def penalty(self, topics: int) -> float:
         """What an empty topic costs, in nats, if it is one of `topics`."""
@@ -100,6 +112,14 @@ class SoftTopic:
         if self.sweeps % REFRESH == 0:
             self.used = {t: np.column_stack([rates, self.lowered[t][:-1]]) for t, rates in self.rates.items()}
             self._biases.clear()
+
+    def follow(self, alpha: float) -> None:
+        """Learn from a draw of alpha: the typical value is a mean of the logs in which old draws fade."""
+        self.followed += 1
+        share = max(1 / self.followed, 1 - REMEMBER)
+        self.alpha = float(np.exp((1 - share) * np.log(self.alpha) + share * np.log(alpha)))
+        self.normaliser = Normaliser(self.lengths, self.alpha)
+        self._biases.clear()
 
     def raise_all(self) -> None:
         """Undo what was lowered."""
@@ -145,27 +165,26 @@ class SoftTopic:
         return np.where(known, force, 0.0), trust
 
 
+def level_of(alpha: float) -> int:
+    """The number of the level that alpha is in; level 0 begins at 1."""
+    return floor(LEVELS * log(alpha))
+
+
+def centre_of(level: int) -> float:
+    """The alpha in the middle of a level."""
+    return exp((level + 0.5) / LEVELS)
+
+
 def log_weight(bias: Bias, sizes: Sequence[int] | np.ndarray, empty: int) -> float:
     """log of the mean of exp(omega) over all topics: those with these sizes, and `empty` more."""
     omega = np.append(bias(np.asarray(sizes)), bias.omega[0] + np.log(empty) if empty else -np.inf)
     return float(np.logaddexp.reduce(omega)) - np.log(len(sizes) + empty)
 
 
-@sum_kernel
-def _mass(v: int, term_topic: np.ndarray, eta: float, factor: np.ndarray) -> float:
-    mass = 0.0
-    for t in range(len(factor)):
-        mass += (term_topic[v, t] + eta) * factor[t]
-    return mass
-
-
 @kernel
-def _mass_of_others(v: int, term_topic: np.ndarray, eta: float, factor: np.ndarray, old: int) -> float:
-    mass = 0.0
-    for t in range(len(factor)):
-        if t != old:
-            mass += (term_topic[v, t] + eta) * factor[t]
-    return mass
+def _power(total: float, b: float) -> float:
+    """total^-b, which at b = 1 is one division."""
+    return 1.0 / total if b == 1.0 else total**-b
 
 
 @kernel
@@ -184,32 +203,39 @@ def soft_sweep(
     bins: np.ndarray,
     rates: np.ndarray,
     learning: bool,
+    b: float,
+    table: np.ndarray,
+    powers: np.ndarray,
     words: np.ndarray,
 ) -> None:
-    """Draw the topic of every token once, from the posterior times exp(omega(size of the soft topic)).
+    """Draw the topic of every token once, from p(z) p(w | z)^b times exp(omega(size of the soft topic)).
 
-    The arrays of counts may have more columns than `topics`. As in `lda.dense`, counts include the token, and the
-    weight of its own topic is corrected. For the soft topic, factor[t] contains tilt[its size without the token].
+    table[c] = (c + eta)^b; `powers` is room for V x T numbers. The arrays of counts may have more columns than
+    `topics`. As in `lda.dense`, counts include the token, and the weight of its own topic is corrected. For the soft
+    topic, factor[t] contains tilt[its size without the token].
     """
     total_eta, normal = len(term_topic) * eta, len(tilt)
-    factor = np.empty(topics)
+    for v in range(len(term_topic)):
+        for t in range(topics):
+            powers[v, t] = table[term_topic[v, t]]
+    factor, totals = np.empty(topics), (topic_total[:topics] + total_eta) ** -b
     current = -1
     for i in range(len(assignments)):
         d, v, old = documents[i], terms[i], assignments[i]
         if d != current:
             current = d
             for t in range(topics):
-                factor[t] = (document_topic[d, t] + alpha) / (topic_total[t] + total_eta)
+                factor[t] = (document_topic[d, t] + alpha) * totals[t]
             if topic_total[soft] < normal:
                 factor[soft] *= tilt[topic_total[soft]]
-        own = (document_topic[d, old] - 1 + alpha) / (topic_total[old] - 1 + total_eta)
+        own = (document_topic[d, old] - 1 + alpha) * _power(topic_total[old] - 1 + total_eta, b)
         if old == soft and topic_total[soft] <= normal:
             own *= tilt[topic_total[soft] - 1]
-        chosen = (term_topic[v, old] - 1 + eta) * own
-        with_token = _mass(v, term_topic, eta, factor)
-        others = with_token - (term_topic[v, old] + eta) * factor[old]
+        chosen = table[term_topic[v, old] - 1] * own
+        with_token = mass_of(v, powers, factor)
+        others = with_token - powers[v, old] * factor[old]
         if others < CANCELLED * with_token:
-            others = _mass_of_others(v, term_topic, eta, factor, old)
+            others = mass_of_others(v, powers, factor, old)
         mass = others + chosen
         if learning and topic_total[soft] < normal:
             size = topic_total[soft]
@@ -219,7 +245,7 @@ def soft_sweep(
                 untilted = chosen / tilt[size - 1]
                 rates[bin_of, OUT] += others / (others + untilted)
             else:
-                tilted = (term_topic[v, soft] + eta) * factor[soft]
+                tilted = powers[v, soft] * factor[soft]
                 untilted = tilted / tilt[size]
                 rates[bin_of, IN] += untilted / (mass - tilted + untilted)
         threshold = uniform(words) * mass - chosen
@@ -229,7 +255,7 @@ def soft_sweep(
         for t in range(topics):
             if t != old:
                 new = t
-                threshold -= (term_topic[v, t] + eta) * factor[t]
+                threshold -= powers[v, t] * factor[t]
                 if threshold < 0.0:
                     break
         if new == old:
@@ -242,6 +268,9 @@ def soft_sweep(
         term_topic[v, new] += 1
         document_topic[d, new] += 1
         topic_total[new] += 1
-        factor[new] = (document_topic[d, new] + alpha) / (topic_total[new] + total_eta)
+        powers[v, old], powers[v, new] = table[term_topic[v, old]], table[term_topic[v, new]]
+        totals[old] = _power(topic_total[old] + total_eta, b)
+        totals[new] = _power(topic_total[new] + total_eta, b)
+        factor[new] = (document_topic[d, new] + alpha) * totals[new]
         if new == soft and topic_total[new] < normal:
             factor[new] *= tilt[topic_total[new]]

@@ -66,7 +66,7 @@ class Tempered:
 
 
 @sum_kernel
-def _mass(v: int, powers: np.ndarray, factor: np.ndarray) -> float:
+def mass_of(v: int, powers: np.ndarray, factor: np.ndarray) -> float:
     mass = 0.0
     for t in range(len(factor)):
         mass += powers[v, t] * factor[t]
@@ -74,7 +74,7 @@ def _mass(v: int, powers: np.ndarray, factor: np.ndarray) -> float:
 
 
 @kernel
-def _mass_of_others(v: int, powers: np.ndarray, factor: np.ndarray, old: int) -> float:
+def mass_of_others(v: int, powers: np.ndarray, factor: np.ndarray, old: int) -> float:
     mass = 0.0
     for t in range(len(factor)):
         if t != old:
@@ -114,10 +114,10 @@ def _sweep(
                 factor[t] = (document_topic[d, t] + alpha[t]) * total[t]
         own = (document_topic[d, old] - 1 + alpha[old]) * less[old]
         chosen = table[term_topic[v, old] - 1] * own
-        with_token = _mass(v, powers, factor)
+        with_token = mass_of(v, powers, factor)
         others = with_token - powers[v, old] * factor[old]
         if others < CANCELLED * with_token:
-            others = _mass_of_others(v, powers, factor, old)
+            others = mass_of_others(v, powers, factor, old)
         threshold = uniform(words) * (others + chosen) - chosen
         if threshold < 0.0:
             continue

@@ -24,6 +24,7 @@ LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
 FEWEST_DRAWS = 100  # the effective sample size below which shares of T are rough
 LARGEST_BATCH = 0.5  # of the weight of a chain
 AT_THE_END = 0.05  # probability of the largest T of the prior
+ROUNDING = 1e-12  # a smaller relative error of the mean of T is rounding
 CERTAIN = 1e-6  # a smaller variance of T says nothing about the chains, or is rounding
 
 
@@ -41,6 +42,12 @@ class TopicLaw:
     total_variation: float | None  # the largest distance between the posteriors of two chains
     largest_batch: float  # the largest share of a chain's weight that one batch carries
     by_chain: list[dict[int, float]]
+    batches: float  # of all chains; fewer if they weigh differently
+
+    @property
+    def agrees(self) -> bool:
+        """Whether several chains agree about T."""
+        return self.rhat is not None and self.rhat <= LARGEST_RHAT
 
 
 def law(batches: pd.DataFrame) -> TopicLaw:
@@ -56,6 +63,7 @@ def law(batches: pd.DataFrame) -> TopicLaw:
     mean = float(shares @ topics)
     residuals = weights - shares * weights.sum(axis=2, keepdims=True)
     errors, (mean_error,) = _error(residuals), _error((residuals @ topics)[..., None])
+    mean_error = 0.0 if mean_error < ROUNDING * mean else mean_error
     variance = float(shares @ (topics - mean) ** 2)
     by_chain = weights.sum(axis=1)
     pairs = combinations(by_chain, 2)
@@ -70,6 +78,7 @@ def law(batches: pd.DataFrame) -> TopicLaw:
         total_variation=max((float(0.5 * np.abs(a - b).sum()) for a, b in pairs), default=None),
         largest_batch=float(weights.sum(axis=2).max()),
         by_chain=[_by_topics(topics, one) for one in by_chain],
+        batches=float((1 / np.square(weights.sum(axis=2)).sum(axis=1)).sum()),
     )
 
 
@@ -114,6 +123,40 @@ def rhat_of(values: np.ndarray, weights: np.ndarray) -> float | None:
     w = w / w.sum(axis=1, keepdims=True)
     means = (w * x).sum(axis=1)
     return rhat(means, (w * (x - means[:, None]) ** 2).sum(axis=1))
+
+
+def interval(found: TopicLaw, topics: int) -> tuple[float, float]:
+    """Where the probability of T is: two standard errors on either side. If nothing was seen in n batches, it may still
+    have a probability of 3 / n (Hanley & Lippman-Hand 1983); so the ends come no nearer to 0 and 1 than that."""
+    share, error, seen = found.posterior[topics], found.standard_error[topics], 3 / found.batches
+    if np.isnan(error):
+        return 0.0, 1.0
+    low, high = share - 2 * error, share + 2 * error
+    return max(0.0, min(low, 1 - seen)), min(1.0, max(high, seen))
+
+
+def covered(found: TopicLaw, level: float) -> tuple[int, int]:
+    """The smallest and largest T that a chain has in the middle part of its own posterior."""
+    ends = [_middle(one, level) for one in found.by_chain]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _middle(shares: dict[int, float], level: float) -> tuple[int, int]:
+    topics, sums = np.array(list(shares)), np.cumsum(list(shares.values()))
+    tail = (1 - level) / 2
+    ends = (int(np.searchsorted(sums, part * sums[-1], side="right")) for part in (tail, 1 - tail))
+    low, high = (int(topics[min(end, len(topics) - 1)]) for end in ends)
+    return low, high
+
+
+def hyper_law(logs: np.ndarray, weights: np.ndarray) -> dict[str, float]:
+    """The posterior of alpha or of eta from draws of its log, chains x draws: mean, median and the ends of the middle
+    95 %. Each chain counts the same."""
+    shares = (weights / weights.sum(axis=1, keepdims=True)).ravel() / len(weights)
+    order = np.argsort(logs, axis=None, kind="stable")
+    values, sums = np.exp(logs.ravel()[order]), np.cumsum(shares[order])
+    low, median, high = (float(values[min(int(np.searchsorted(sums, q)), len(sums) - 1)]) for q in (0.025, 0.5, 0.975))
+    return {"mean": float(shares[order] @ values), "median": median, "low": low, "high": high}
 
 
 def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[str]:

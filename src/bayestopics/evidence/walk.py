@@ -55,11 +55,12 @@ def go_over(
     number: int,
     found: dict[int, FoundTopics],
     rng: np.random.Generator,
+    given: np.ndarray | None = None,
 ) -> dict[int, FoundTopics]:
     """One pass over the list of T; `found` is improved in place. Pass number 0 goes down, number 1 up, and so on.
 
-    The first pass finds the topics of each T by annealing with `steps` sweeps, and compares them with those that the
-    neighbouring T gives.
+    The first pass finds the topics of each T by annealing with `steps` sweeps, or takes the assignments that are
+    `given` and splits or merges their topics. It compares them with those that the neighbouring T gives.
     """
     trials = _Trials(corpus, prior, min(max(SHORT[0], steps // SHARE), SHORT[1]), rng)
     order = sorted(set(topics), reverse=number % 2 == 0)
@@ -67,7 +68,7 @@ def go_over(
     for before, many in counted(pairs, "looking for topics", "T"):
         start = time.process_time()
         if number == 0:
-            found[many] = FoundTopics(many, reference.find_topics(corpus, many, prior, steps, rng).assignments)
+            found[many] = FoundTopics(many, trials.first(many, steps, given))
         elif many > 1:
             trials.compare(found[many], trials.melt(trials.state(found[many])))
         if before is not None and many > 1:
@@ -85,6 +86,14 @@ class _Trials:
 
     def state(self, found: FoundTopics) -> State:
         return from_assignments(self.corpus, found.topics, self.prior, found.assignments)
+
+    def first(self, topics: int, steps: int, given: np.ndarray | None) -> np.ndarray:
+        """The first assignments for a T."""
+        if given is None:
+            return reference.find_topics(self.corpus, topics, self.prior, steps, self.rng).assignments
+        used, compact = np.unique(given, return_inverse=True)  # without empty topics
+        state = from_assignments(self.corpus, len(used), self.prior, compact.astype(np.int32))
+        return self.neighbour(state, topics).assignments
 
     def compare(self, best: FoundTopics, state: State) -> None:
         """Replace the best z by this one if its score is higher. If they are close, both are scored several times."""
@@ -167,6 +176,12 @@ class _Trials:
         assignments[assignments == goes] = stays
         assignments[assignments == state.topics - 1] = goes
         return from_assignments(self.corpus, state.topics - 1, self.prior, assignments)
+
+
+def log_mass(corpus: Corpus, state: State, prior: Prior, short: int, rng: np.random.Generator) -> float:
+    """log of the posterior mass around a z, times the number of its labellings, from parts of `short` sweeps. The state
+    is changed."""
+    return _Trials(corpus, prior, short, rng).score(state)
 
 
 def merging_costs(state: State) -> np.ndarray:
