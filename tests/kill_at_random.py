@@ -29,8 +29,9 @@ from bayestopics.corpus.synthetic import simulate_lda
 from killing import PATIENCE, PROGRAM, content, own_cache, state_files, without_seconds
 
 COMMANDS = {
-    "select": "select --topics 2-3 --sweeps 200 --steps 60 --repeats 2 --chains 2",
-    "hyper tempering": "hyper --topics 3 --sweeps 500 --chains 2",
+    "select": "select --topics 1-3 --iterations 300 --chains 2",
+    "hyper tempering": "hyper --topics 3 --sweeps 500 --chains 2 --method tempering",
+    "hyper score": "hyper --topics 3 --sweeps 2000 --chains 2",
     "hyper iterative-grid": "hyper --topics 3 --sweeps 200 --chains 1 --search iterative-grid",
     "hyper gibbs-em": "hyper --topics 3 --sweeps 1000 --method gibbs-em",
     "hyper variational-em": "hyper --topics 20 --sweeps 2000 --method variational-em",

@@ -51,8 +51,9 @@ class Way:
 
 FULL_BAYES = {"topics": 2, "sweeps": 150, "method": "full-bayes"}
 EM = {"topics": 2, "sweeps": 20}
-TEMPERING = {"topics": 2, "sweeps": 150, "chains": 2}
-SELECT = {"topics": [2, 3], "sweeps": 100, "steps": 10, "repeats": 2, "chains": 2}
+TEMPERING = {"topics": 2, "sweeps": 150, "chains": 2, "method": "tempering"}
+SCORES = {"topics": 2, "sweeps": 100, "chains": 2}
+SELECT = {"topics": [1, 2, 3], "iterations": 40, "burn_in": 20, "chains": 2}
 JUMP = {"topic_prior": TopicPrior(1, 4), "starts": [1, 4], "iterations": 40, "burn_in": 10}
 HDP = {"sweeps": 8, "burn_in": 3, "chains": 2, "heldout": 0.2}
 SCORE = {"topics": 2, "sweeps": 12, "burn_in": 3}
@@ -63,7 +64,8 @@ WAYS = {
     "topic_posterior pmmh": Way(
         api.topic_posterior, kinds.TopicPosteriorResult, JUMP | {"method": "pmmh", "inner": 3}, "topics"
     ),
-    "hyper": Way(api.hyper, kinds.HyperResult, TEMPERING, "alpha"),
+    "hyper": Way(api.hyper, kinds.HyperResult, SCORES, "score_alpha"),
+    "hyper tempering": Way(api.hyper, kinds.HyperResult, TEMPERING, "alpha"),
     "hyper gibbs-em": Way(api.hyper, kinds.HyperResult, EM | {"method": "gibbs-em"}),
     "hyper variational-em": Way(api.hyper, kinds.HyperResult, EM | {"method": "variational-em"}),
     "hyper full-bayes": Way(api.hyper, kinds.HyperResult, FULL_BAYES, "eta", 1),
@@ -147,8 +149,8 @@ def test_it_is_shown(name: str, result: kinds.CommandResult) -> None:
 
 def test_it_is_drawn(name: str, result: kinds.CommandResult) -> None:
     before = plt.get_fignums()
-    figures = [result.plot(), *([result.plot_surface()] if isinstance(result, kinds.SelectResult) else [])]
-    for figure in figures:
+    more = [result.plot_chains(), result.plot_hyper()] if isinstance(result, kinds.SelectResult) else []
+    for figure in [result.plot(), *more]:
         assert isinstance(figure, Figure)
         figure.canvas.draw()
         assert all(axes.get_xlabel() for axes in figure.axes[:1])

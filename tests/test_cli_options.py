@@ -32,26 +32,35 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "evidence": (
         "--topics 2-4,9 --alpha 0.4 --eta 0.7 --method annealing --path smc --sweeps 11 --passes 12 --repeats 13 "
-        "--workers 14",
+        "--start-from found --workers 14",
         {"topics": [2, 3, 4, 9], "prior": Prior(0.4, 0.7), "method": "annealing", "path": "smc"}
-        | {"sweeps": 11, "passes": 12, "repeats": 13, "workers": 14},
+        | {"sweeps": 11, "passes": 12, "repeats": 13, "start": Path("found"), "workers": 14},
     ),
     "topics": (
-        "--method pmmh --min 2 --max 77 --start 4,6 --prior poisson:3 --estimate annealed --inner 11 --iterations 12 "
-        "--burn-in 13 --sampler sparse --z-start pilot --alpha 0.4 --eta 0.7 --workers 14",
+        "--method pmmh --hyper sampled --min 2 --max 77 --start 4,6 --prior poisson:3 --estimate annealed --inner 11 "
+        "--runs 10 --reach 9 --iterations 12 --burn-in 13 --sampler sparse --z-start pilot --alpha 0.4 --eta 0.7 "
+        "--workers 14",
         {"prior": Prior(0.4, 0.7), "topic_prior": TopicPrior(2, 77, "poisson", 3.0), "starts": [4, 6], "inner": 11}
-        | {"estimate": "annealed", "iterations": 12, "burn_in": 13, "sampler": "sparse", "z_start": "pilot"}
-        | {"method": "pmmh", "workers": 14},
+        | {"runs": 10, "reach": 9, "estimate": "annealed", "iterations": 12, "burn_in": 13, "sampler": "sparse"}
+        | {"z_start": "pilot", "method": "pmmh", "hyper": "sampled", "workers": 14},
     ),
     "hyper": (
         "--topics 3 --method tempering --alpha-range 0.1,0.2 --eta-range 0.3,0.4 --grid 5x6 --search iterative-grid "
-        "--sweeps 1100 --chains 12 --sampler sparse --workers 14",
-        {"topics": 3, "method": "tempering", "alpha_range": (0.1, 0.2), "eta_range": (0.3, 0.4), "grid": (5, 6)}
+        "--sweeps 1100 --chains 12 --precision 0.2 --integrate --sampler sparse --workers 14",
+        {
+            "topics": 3,
+            "method": "tempering",
+            "precision": 0.2,
+            "integrate": True,
+            "alpha_range": (0.1, 0.2),
+            "eta_range": (0.3, 0.4),
+            "grid": (5, 6),
+        }
         | {"search": "iterative-grid", "sweeps": 1100, "chains": 12, "sampler": "sparse", "workers": 14},
     ),
     "select": (
-        "--topics 2,5 --sweeps 1100 --steps 12 --repeats 13 --chains 15 --workers 14",
-        {"topics": [2, 5], "sweeps": 1100, "steps": 12, "repeats": 13, "chains": 15, "workers": 14},
+        "--min 2 --max 5 --prior poisson:3 --sweeps 1100 --burn-in 12 --chains 15 --workers 14",
+        {"topics": TopicPrior(2, 5, "poisson", 3.0), "iterations": 1100, "burn_in": 12, "chains": 15, "workers": 14},
     ),
     "hdp": (
         "--model hdp --method split-merge --variant paper --moves 3 --sampler blocked --eta 0.7 --gamma 0.8 "
@@ -90,7 +99,7 @@ def test_every_command_is_tried() -> None:
         own = {action.option_strings[-1] for action in parser._actions if action.option_strings}
         common = "--help --json --out --overwrite --track --seed --terms --stop-words --min-documents --max-fraction"
         left = own - set(f"{common} --min-count --encoding".split()) - set(words.split())
-        assert left <= {"--method"}, name  # of `topics` there is but one
+        assert left <= {"--topics"}, name  # of `select` it stands for --min and --max
 
 
 @pytest.mark.parametrize("command", GIVEN)
@@ -150,7 +159,7 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "topic_posterior": (
         {"prior": Prior(0.4, 0.7), "topic_prior": TopicPrior(2, 77), "starts": [4, 6], "inner": 11}
         | {"iterations": 12, "burn_in": 13, "sampler": "sparse", "z_start": "pilot", "method": "pmmh"},
-        {"alpha": 0.4, "eta": 0.7, "starts": [4, 6], "inner": 11, "iterations": 12, "burn_in": 13}
+        {"alpha": 0.4, "eta": 0.7, "starts": [4, 6], "inner": 11, "iterations": 12, "burn_in": 13, "reach": 1}
         | {"estimate": "gibbs", "sampler": "sparse", "z_start": "pilot"},
     ),
     "topic_posterior by jumps": (
@@ -159,13 +168,21 @@ CALLS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "hyper": (
         {"topics": 3, "alpha_range": (0.1, 0.2), "eta_range": (0.3, 0.4), "grid": (5, 6), "sweeps": 1100}
-        | {"search": "iterative-grid", "chains": 12, "sampler": "sparse"},
-        {"topics": 3, "method": "tempering", "alphas": (0.1, 0.2), "etas": (0.3, 0.4), "shape": (5, 6)}
+        | {"search": "iterative-grid", "chains": 12, "sampler": "sparse", "precision": 0.2},
+        {
+            "topics": 3,
+            "method": "tempering",
+            "precision": 0.2,
+            "alphas": (0.1, 0.2),
+            "etas": (0.3, 0.4),
+            "shape": (5, 6),
+        }
         | {"sweeps": 1100, "search": "iterative-grid", "chains": 12, "sampler": "sparse"},
     ),
     "select": (
-        {"topics": [5, 2, 5], "sweeps": 1100, "steps": 12, "repeats": 13, "chains": 15},
-        {"topics": [2, 5], "sweeps": 1100, "steps": 12, "repeats": 13, "chains": 15},
+        {"topics": [3, 2, 4, 3], "iterations": 1100, "burn_in": 12, "chains": 15},
+        {"topics": {"low": 2, "high": 4, "kind": "uniform", "parameter": None}}
+        | {"iterations": 1100, "burn_in": 12, "chains": 15},
     ),
     "hdp": (
         {"method": "split-merge", "moves": 3, "eta": 0.7, "gamma": 0.8, "concentration": 0.9, "sweeps": 11}
@@ -208,17 +225,24 @@ def test_work_that_a_method_does_not_know_is_no_part_of_its_task() -> None:
     from bayestopics.evidence.pmmh import Walk
     from bayestopics.runs import hyper, score, topic_posterior
 
-    recipe = topic_posterior.recipe("annealed", None, "sparse", "pilot")
+    recipe = topic_posterior.recipe("annealed", None, None, "sparse", "pilot")
     walk = topic_posterior.task_of(CORPUS, Prior(), Walk(TopicPrior(1, 9), (2,)), recipe, seed=1)
     assert not {"sampler", "z_start"} & walk.params.keys()
-    assert (walk.params["estimate"], walk.params["inner"]) == ("annealed", 1000)
-    assert topic_posterior.recipe("gibbs", None, "sparse", "pilot").settings()["inner"] == 50
+    assert [walk.params[name] for name in ("estimate", "inner", "runs")] == ["annealed", 1000, 4]
+    gibbs = topic_posterior.recipe("gibbs", None, None, "sparse", "pilot").settings()
+    assert gibbs["inner"] == 50
+    assert "runs" not in gibbs
+    with pytest.raises(InputError, match="for the estimate annealed"):
+        topic_posterior.recipe("gibbs", None, 2, "sparse", "pilot")
     with pytest.raises(InputError, match="choose from gibbs, annealed"):
-        topic_posterior.recipe("exact", None, "sparse", "pilot")
+        topic_posterior.recipe("exact", None, None, "sparse", "pilot")
     how = {"alphas": None, "etas": None, "shape": None, "sampler": "sparse", "search": "pilot", "chains": 4}
     em = hyper.task_of(CORPUS, 3, method="gibbs-em", sweeps=None, seed=1, **how)
     assert not {"search", "chains"} & em.params.keys()
     assert em.params["sweeps"] == hyper.METHODS["gibbs-em"]
+    one = hyper.task_of(CORPUS, 3, method="score", sweeps=None, seed=1, **how)
+    assert "search" not in one.params
+    assert one.params["chains"] == 4
     work = {"sweeps": 1, "burn_in": 0, "heldout": 0.2, "documents": 3, "thin": 1, "particles": 1, "beta": "drawn"}
     one = score.task_of(CORPUS, 3, Prior(), method="completion", sampler="sparse", seed=1, **work, warm_up=0)
     assert not {"documents", "thin", "particles", "beta", "warm_up"} & one.params.keys()

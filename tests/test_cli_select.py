@@ -10,20 +10,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from bayestopics import api
 from bayestopics.api import select
 from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus
+from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.pages import selection
 from bayestopics.pages.selection import write_report
 from test_bad_input import refused, tree
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "alpha", "eta", "posterior", "ellipse", "region", "agreement", "chains"]
-KEYS += ["top_words", "table", "warnings"]
-RECORD = ["evidence.parquet", "run.json", "surface.parquet", "topics.parquet", "trace.parquet"]
-REPORT = ["evidence.csv", "evidence.png", "index.html", "select.json", "surface.png", "topics.csv"]
-SHORT = ["--sweeps", 100, "--steps", 20, "--chains", 2, "--workers", 1]
+KEYS = ["topics", "agree", "probability", "between", "range", "posterior", "standard_error", "alpha", "eta", "hyper"]
+KEYS += ["region", "mean", "mean_error", "chains", "rhat", "rhat_log_joint", "effective_sample_size", "total_variation"]
+KEYS += ["acceptance_rate", "rhat_log_alpha", "rhat_log_eta", "first_answer", "top_words", "warnings"]
+TABLES = ["batches", "first_answer", "moves", "posterior", "topics", "trace"]
+RECORD = sorted([*(f"{name}.parquet" for name in TABLES), "arrays.npz", "run.json"])
+REPORT = ["chains.png", "hyper.png", "index.html", "posterior.csv", "posterior.png", "select.json", "topics.csv"]
+SHORT = ["--iterations", 60, "--burn-in", 100, "--chains", 2, "--workers", 1]
 
 
 @pytest.fixture(scope="module")
@@ -35,41 +39,43 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_answer_and_its_report(path: Path, tmp_path: Path, capsys: Capture) -> None:
-    words = ["select", path, "--topics", "2-3", "--repeats", 2, *SHORT, "--seed", 1]
+    words = ["select", path, "--topics", "1-4", *SHORT, "--seed", 1]
     found = answer(capsys, *words, "--out", tmp_path / "report")
     assert list(found) == KEYS
-    assert found["posterior"].keys() == {"2", "3"}
-    assert sum(found["posterior"].values()) == pytest.approx(1)
-    assert found["topics"] == max((2, 3), key=lambda topics: found["posterior"][str(topics)])
-    direct = select(read_corpus(path), [2, 3], sweeps=100, steps=20, repeats=2, chains=2, seed=1)
-    assert [row["log_evidence"] for row in found["table"]] == direct.tables["evidence"]["log_evidence"].tolist()
+    assert set(found["posterior"]) <= {"1", "2", "3", "4"}
+    assert sum(found["posterior"].values()) == pytest.approx(1, abs=1e-5)  # what is nearly impossible is left out
+    assert found["topics"] == max(range(1, 5), key=lambda topics: found["posterior"].get(str(topics), 0.0))
+    assert found["posterior"].keys() == found["standard_error"].keys()
+    assert [one["start"] for one in found["chains"]] == [found["first_answer"]["topics"], 1]
+    direct = select(read_corpus(path), range(1, 5), iterations=60, burn_in=100, chains=2, seed=1, workers=2)
+    assert {int(t): share for t, share in found["posterior"].items()} == direct.posterior
     assert (found["alpha"], found["eta"]) == (direct.metrics["alpha"], direct.metrics["eta"])
     # the report
     assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)
     assert json.loads((tmp_path / "report" / "select.json").read_text()) == found
-    assert pd.read_csv(tmp_path / "report" / "evidence.csv")["topics"].tolist() == [2, 3]
-    assert len(pd.read_csv(tmp_path / "report" / "topics.csv")) == found["topics"]
+    assert set(found["posterior"]) <= set(pd.read_csv(tmp_path / "report" / "posterior.csv")["topics"].map(str))
+    assert len(pd.read_csv(tmp_path / "report" / "topics.csv")) <= found["topics"]
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Which model for tiny.ldac?" in page
     assert all(name in page for name in REPORT if name != "index.html")
     assert str(tmp_path) not in page
     # the same bits, and what a kill in the middle of writing has left is cleared
-    (tmp_path / "again" / ".surface.png.a1b2c3d4").mkdir(parents=True)
+    (tmp_path / "again" / ".hyper.png.a1b2c3d4").mkdir(parents=True)
     write_report(direct, read_corpus(path), tmp_path / "again")
     files = tree(tmp_path / "report")
     assert tree(tmp_path / "again") == {name: files[name] for name in REPORT}
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["again", "report"]
 
 
-def test_one_repeat_has_no_error_and_a_finished_report_is_drawn_again(
+def test_the_first_answer_is_told_at_once_and_a_finished_report_is_drawn_again(
     path: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    words = [*map(str, ["select", path, "--topics", 2, "--repeats", 1, *SHORT, "--out", tmp_path / "report"])]
+    words = [*map(str, ["select", path, "--max", 4, *SHORT, "--out", tmp_path / "report"])]
     assert main(words) == 0
-    out, _ = capsys.readouterr()
-    assert "unknown" in out
-    assert "warning: T = 2: There is only one run, so the error is unknown." in out
-    assert json.loads((tmp_path / "report" / "select.json").read_text())["table"][0]["standard_error"] is None
+    out, err = capsys.readouterr()
+    (line,) = err.splitlines()
+    assert line.startswith("bayestopics: first answer, without an error: ")
+    assert "first answer, before the chains: " in out
     before = tree(tmp_path / "report")
     (tmp_path / "report" / "index.html").unlink()
     assert main(words) == 0
@@ -81,14 +87,14 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "evidence.png")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "chains.png")
 
-    words = [*map(str, ["select", path, "--topics", 2, "--repeats", 1, *SHORT, "--out", tmp_path / "report"])]
+    words = [*map(str, ["select", path, "--topics", "2-3", *SHORT, "--out", tmp_path / "report"])]
     with monkeypatch.context() as patch:
         patch.setattr(selection, "write_report", full)
         assert main([*words, "--json"]) == 2
     out, err = capsys.readouterr()
-    assert err == "bayestopics: evidence.png: No space left on device\n"
+    assert err.splitlines()[1:] == ["bayestopics: chains.png: No space left on device"]
     assert sorted(tree(tmp_path / "report")) == RECORD
     assert main([*words, "--json"]) == 0
     assert capsys.readouterr() == (out, "")
@@ -98,11 +104,15 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ("--topics 1-3", "alpha has no meaning with one topic"),
+        ("--topics 2,5", "--topics: give a range with at least two numbers of topics"),
+        ("--topics 2", "--topics: give a range with at least two numbers of topics"),
+        ("--topics 2-5 --max 7", "give either --topics or --min and --max"),
+        ("--min 5 --max 3", "must start at 1 or more and hold at least two values"),
+        ("--prior exact", "unknown prior 'exact'"),
         ("--topics 0", "--topics: 0 is not at least 1"),
         ("--topics 5-2", "is an empty range"),
-        ("--sweeps 50", "needs at least 100 sweeps, not 50"),
-        ("--repeats 0", "--repeats: 0 is not at least 1"),
+        ("--iterations 0", "--iterations/--sweeps: 0 is not at least 1"),
+        ("--chains 0", "--chains: 0 is not at least 1"),
         ("--out {folder}", "exists and is not a run record"),
         ("--out {corpus}", "exists and is not a run record"),
         ("--terms 9", "--terms 9 disagrees with"),
@@ -113,6 +123,21 @@ def test_bad_options(path: Path, tmp_path: Path, capsys: Capture, options: str, 
     (tmp_path / "folder" / "mine.txt").write_text("keep me")
     words = options.format(folder=tmp_path / "folder", corpus=path).split()
     assert fault in refused(capsys, tmp_path, "select", path, *words)
+
+
+def test_a_range_is_a_uniform_prior(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards an end of the range that is lost, and a prior that is."""
+    given: list[TopicPrior] = []
+    monkeypatch.setattr(api, "select", lambda corpus, prior, **_: given.append(prior) or (_ for _ in ()).throw(Called))
+    for words in ("--topics 2-5", "--min 3", "--max 9 --prior geometric:0.2", ""):
+        with pytest.raises(Called):
+            main(["select", str(path), *words.split()])
+    expected = [TopicPrior(2, 5), TopicPrior(3, 27), TopicPrior(1, 9, "geometric", 0.2), TopicPrior(1, 27)]
+    assert given == expected  # 27 is the square root of 750 tokens
+
+
+class Called(Exception):
+    """Nothing is computed."""
 
 
 @pytest.mark.parametrize("command", ["hdp", "select"])

@@ -20,6 +20,7 @@ FUNCTIONS = {command.NAME: command.NAME for command in COMMANDS} | {"topics": "t
 # what the documentation of the functions says that None stands for
 SPELLED_OUT: dict[str, dict[str, Any]] = {
     "topic_posterior": {"topic_prior": TopicPrior(1, 100)},
+    "select": {"topics": TopicPrior(1, 2)},  # 2 is the square root of 6 tokens
     "hdp": asdict(HdpSettings()),
 }
 

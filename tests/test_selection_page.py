@@ -20,15 +20,18 @@ CORPUS = Corpus.from_sparse([[2, 1], [0, 3], [1, 1]], ("<i>", "b&c"))
 
 
 def result() -> SelectResult:
-    table = pd.DataFrame({"topics": [2, 3], "alpha": [0.5, 0.6], "eta": [0.11, 0.22], "log_evidence": [-90.5, -80.25]})
-    table = table.assign(standard_error=[np.nan, 0.125], log_marginal=[-95.5, -99.25], posterior=[0.875, 0.125])
+    table = pd.DataFrame({"topics": [2, 3, 9], "probability": [0.875, 0.125, 1e-9]})
+    table = table.assign(standard_error=[0.0625, np.nan, 0.0])
     words = [{"topic": 0, "share": 0.625, "words": ["<i>", "b&c"]}, {"topic": 1, "share": 0.375, "words": ["b&c"]}]
-    answer = {"topics": 2, "alpha": 0.5125, "eta": 0.1125, "posterior": {"2": 0.875, "3": 0.125}, "top_words": words}
-    answer |= {"ellipse": None, "region": None, "agreement": None, "chains": [{"alpha": 0.5, "eta": 0.1}]}
-    surface = pd.DataFrame({"alpha": [0.1, 0.1, 1, 1], "eta": [0.1, 1, 0.1, 1], "log_m": [-5.0, -1, -2, 0]})
-    task = Task("select", OWN, "select", {}, 1, "/home/me/<b>x.ldac", "f00d", "c0de")
-    tables = {"evidence": table, "surface": surface}
-    return SelectResult(task, {}, ["T < 3 & more"], tables, versions={}, answer=answer)
+    laws = {"alpha": {"mean": 0.6, "median": 0.5125, "low": 0.4, "high": 0.75}}
+    laws |= {"eta": {"mean": 0.2, "median": 0.1125, "low": 0.03, "high": 0.25}}
+    answer = {"topics": 2, "agree": True, "probability": 0.875, "between": [0.75, 0.95], "range": [2, 3]}
+    answer |= {"alpha": 0.5125, "eta": 0.1125, "hyper": laws, "region": None, "top_words": words}
+    answer |= {"chains": [{"start": 1, "mean": 2.25, "mode": 2}, {"start": 7, "mean": 2.5, "mode": 3}]}
+    answer |= {"first_answer": {"topics": 5, "alpha": 0.7, "eta": 0.9}}
+    params = {"topics": {"low": 1, "high": 16, "kind": "poisson", "parameter": 4.0}, "burn_in": 3}
+    task = Task("select", OWN, "select", params, 1, "/home/me/<b>x.ldac", "f00d", "c0de")
+    return SelectResult(task, {}, ["T < 3 & more"], {"posterior": table}, versions={}, answer=answer)
 
 
 def page() -> str:
@@ -57,24 +60,32 @@ def cells(text: str, number: int) -> list[list[str]]:
 
 
 def test_the_tables_have_each_number_under_its_head() -> None:
-    """Guards another column, a share that is no percentage, and nan."""
+    """Guards another column, a share that is no percentage, nan, and T that are out of question."""
     head, *rows = cells(page(), 0)
     found = [dict(zip(head, row, strict=True)) for row in rows]
     assert [row["topics"] for row in found] == ["2", "3"]
-    assert [float(row["log evidence"]) for row in found] == [-90.5, -80.25]
-    assert [float(row["log marginal"]) for row in found] == [-95.5, -99.25]
-    assert [row["posterior"] for row in found] == ["87.50%", "12.50%"]
-    assert "nan" not in found[0]["standard error"].lower()
-    assert float(found[1]["standard error"]) == 0.125
+    assert [row["probability"] for row in found] == ["87.50%", "12.50%"]
+    assert found[0]["standard error"] == "6.25%"
+    assert "nan" not in found[1]["standard error"].lower()
     head, *rows = cells(page(), 1)
+    assert head == ["start", "mean", "mode"]
+    assert rows == [["1", "2.25", "2"], ["7", "2.50", "3"]]
+    head, *rows = cells(page(), 2)
     assert [row[head.index("share")] for row in rows] == ["62.5%", "37.5%"]
 
 
-def test_the_answer_has_the_chosen_model_and_the_sizes() -> None:
-    """Guards the posterior of another T, the h of one T for that of tempering, and swapped sizes."""
+def test_the_answer_has_the_headline_and_the_sizes() -> None:
+    """Guards a headline of its own, and swapped sizes."""
     (answer,) = re.findall(r"<p><b>.*?</p>", page())
-    numbers = re.findall(r"\d+\.?\d*", answer)
-    assert numbers == ["2", "87.5", "0.5125", "0.1125", "3", "2", "8"]
+    assert answer == f"<p><b>{result().headline}</b>, for 3 documents, 2 terms, 8 tokens.</p>"
+
+
+def test_the_page_has_the_prior_the_first_answer_and_h() -> None:
+    """Guards eta for alpha, a mean for a median, and a prior that is not told."""
+    text = " ".join(page().split())
+    assert "The prior of T is poisson (4) from 1 to 16;" in text
+    assert "was 5 topics, alpha 0.7 and eta 0.9" in text
+    assert "alpha is about 0.5125, with probability 95 % between 0.4 and 0.75; eta is about 0.1125, with" in text
 
 
 def test_the_report_has_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,17 +93,23 @@ def test_the_report_has_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     saved: dict[str, Any] = {}
     monkeypatch.setattr(selection, "save", lambda figure, path: saved.update({path.name: figure}))
     found = result()
-    monkeypatch.setattr(SelectResult, "plot", lambda self: "evidence")
-    monkeypatch.setattr(SelectResult, "plot_surface", lambda self: "surface")
+    figures = {name: lambda self, name=name: name for name in selection.FIGURES}
+    monkeypatch.setattr(selection, "FIGURES", figures)
     selection.write_report(found, CORPUS, tmp_path)
-    assert saved == {"evidence.png": "evidence", "surface.png": "surface"}
+    assert saved == {f"{name}.png": name for name in ("posterior", "chains", "hyper")}
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)
 
     content = json.loads((tmp_path / "select.json").read_text(), parse_constant=refuse)
-    assert content["table"][0]["standard_error"] is None
+    assert content["standard_error"] == {"2": 0.0625, "3": None}
     assert content["posterior"] == {"2": 0.875, "3": 0.125}
     topics = pd.read_csv(tmp_path / "topics.csv")
     assert topics["words"].tolist() == ["<i> b&c", "b&c"]
-    assert pd.read_csv(tmp_path / "evidence.csv")["log_marginal"].tolist() == [-95.5, -99.25]
+    assert pd.read_csv(tmp_path / "posterior.csv")["probability"].tolist() == [0.875, 0.125, 1e-9]
+
+
+def test_each_figure_is_drawn_by_its_own_function() -> None:
+    """Guards one figure in place of another."""
+    names = {name: function.__name__ for name, function in selection.FIGURES.items()}
+    assert names == {"posterior": "plot", "chains": "plot_chains", "hyper": "plot_hyper"}

@@ -15,10 +15,13 @@ A run that was interrupted continues where it stopped when the same function is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
@@ -108,6 +111,7 @@ def evidence(
     sweeps: int = 2000,
     passes: int = 4,
     repeats: int = 4,
+    start: np.ndarray | Folder = None,
     seed: int = 0,
     workers: int = 1,
     out: Folder = None,
@@ -137,6 +141,10 @@ def evidence(
         With the path ``"reference"``, how often each run goes through all T to find good topics before it anneals.
     repeats : int
         The number of independent runs for each T. Their scatter gives the standard error.
+    start : int array of chains x tokens, or folder, optional
+        With the path ``"reference"``: assignments from which the search for good topics begins, such as
+        ``topic_posterior(...).arrays["assignments"]``, or the folder of such a record. The runs take the rows in turn.
+        Without it, topics are found by annealing.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -157,8 +165,9 @@ def evidence(
     given = [topics] if isinstance(topics, Integral) else topics
     numbers = list(dict.fromkeys(int(number) for number in given))  # type: ignore[union-attr]
     work = {"method": method, "path": path, "sweeps": sweeps, "passes": passes, "repeats": repeats}
-    task = run.task_of(corpus, numbers, prior or Prior(), seed, **work)
-    return _run(EvidenceResult, task, run.compute, corpus, workers, out, overwrite)
+    first = run.found_by(Path(start), corpus) if isinstance(start, Path | str) else start
+    task = run.task_of(corpus, numbers, prior or Prior(), seed, first, **work)
+    return _run(EvidenceResult, task, partial(run.compute, start=first), corpus, workers, out, overwrite)
 
 
 def topic_posterior(
@@ -170,8 +179,11 @@ def topic_posterior(
     starts: Sequence[int] | None = None,
     iterations: int | None = None,
     burn_in: int | None = None,
+    hyper: str = "fixed",
     estimate: str = "gibbs",
     inner: int | None = None,
+    runs: int | None = None,
+    reach: int | None = None,
     sampler: str = "single-site",
     z_start: str = "uniform",
     seed: int = 0,
@@ -199,11 +211,20 @@ def topic_posterior(
     iterations, burn_in : int, optional
         The number of iterations to keep from each chain, by default 5000 (jump) or 1000 (pmmh), and the number to drop
         before them, by default 5000 or 200.
+    hyper : str
+        For jump: ``"fixed"``, alpha and eta are those of the prior; or ``"sampled"``, they start there and are sampled
+        together with T, under a prior that is uniform in log alpha and log eta from 0.0001 to 10,000.
     estimate : str
         For pmmh: how the evidence m(T) is estimated: ``"gibbs"``, by the sweeps of a sampler as in the paper, or
         ``"annealed"``, by annealing from a fitted reference, which takes longer but scatters by a few nats only.
     inner : int, optional
-        The number of sweeps or annealing steps for each estimate, by default 50 or 1000. More give less noise.
+        The number of sweeps for each estimate, by default 50, or of annealing steps for each run, by default 1000. More
+        give less noise.
+    runs : int, optional
+        For annealed estimates: the number of annealing runs whose mean is one estimate, by default 4.
+    reach : int, optional
+        For pmmh: the largest distance between T and a proposal; a proposal k away has a weight of 1 / k^2. By default 1
+        (gibbs), as in the paper, or 50 (annealed).
     sampler : str
         The sampler that makes the estimates ``"gibbs"``, or ``"prior"`` for draws from the prior instead.
     z_start : str
@@ -238,12 +259,20 @@ def topic_posterior(
     compute: Compute
     if method == "jump":
         others = {"estimate": (estimate, "gibbs"), "sampler": (sampler, "single-site"), "z_start": (z_start, "uniform")}
-        for name, (value, default) in {**others, "inner": (inner, None)}.items():
+        for name, (value, default) in {
+            **others,
+            "inner": (inner, None),
+            "runs": (runs, None),
+            "reach": (reach, None),
+        }.items():
             if value != default:
                 raise InputError(f"{name} {value!r} is for the method pmmh; jump has no such choice")
-        task, compute = jump.task_of(corpus, prior or Prior(), walk, seed), partial(jump.compute, walk=walk)
+        task, compute = jump.task_of(corpus, prior or Prior(), walk, seed, hyper), partial(jump.compute, walk=walk)
     else:
-        recipe = pmmh.recipe(estimate, inner, sampler, z_start)
+        if hyper != "fixed":
+            raise InputError(f"hyper {hyper!r} is for the method jump; pmmh needs a fixed alpha and eta")
+        recipe = pmmh.recipe(estimate, inner, runs, sampler, z_start)
+        walk = replace(walk, reach=pmmh.REACH[estimate] if reach is None else reach)
         task = pmmh.task_of(corpus, prior or Prior(), walk, recipe, seed)
         compute = partial(pmmh.compute, walk=walk, inner=recipe)
     return _run(TopicPosteriorResult, task, compute, corpus, workers, out, overwrite)
@@ -261,13 +290,15 @@ def hyper(
     corpus: Corpus,
     topics: int = 10,
     *,
-    method: str = "tempering",
+    method: str | None = None,
     alpha_range: tuple[float, float] | None = None,
     eta_range: tuple[float, float] | None = None,
     grid: tuple[int, int] | None = None,
     sweeps: int | None = None,
     search: str = "pilot",
-    chains: int = 4,
+    chains: int = 8,
+    precision: float | None = None,
+    integrate: bool = False,
     sampler: str = "single-site",
     seed: int = 0,
     workers: int = 1,
@@ -283,21 +314,29 @@ def hyper(
     corpus : Corpus
     topics : int
         The number of topics T.
-    method : str
-        ``"tempering"`` is the method to trust; ``"gibbs-em"``, ``"variational-em"`` and ``"full-bayes"`` are there for
-        comparison.
+    method : str, optional
+        ``"score"``, the default, and ``"tempering"`` are the methods to trust; ``"gibbs-em"``, ``"variational-em"`` and
+        ``"full-bayes"`` are there for comparison. With an argument that only tempering knows (``grid``, ``search`` or
+        ``integrate``), tempering is the default.
     alpha_range, eta_range : pair of float, optional
-        The ranges to search, for tempering and full Bayes. By default, 0.0001 to 10,000.
+        The ranges to search, for score chains, tempering and full Bayes. By default, 0.0001 to 10,000.
     grid : pair of int, optional
         The number of grid points for alpha and for eta, for tempering. By default, as many as the corpus needs.
     sweeps : int, optional
-        The number of sweeps to keep (by default 10,000 for tempering and full Bayes, and 200 in each step of Gibbs-EM),
-        or the largest number of passes of variational EM (by default 500).
+        The number of sweeps to keep (by default 10,000 for tempering and full Bayes, 2,000 for score chains, and 200 in
+        each step of Gibbs-EM), or the largest number of passes of variational EM (by default 500).
     search : str
         Where the search of tempering starts: ``"pilot"``, at alpha = eta = 0.5, or ``"iterative-grid"``, at the result
         of the paper's scheme on part of the documents.
     chains : int
-        The number of independent chains of tempering. A single chain may stay in one mode and miss the others.
+        The number of independent chains of tempering and of score chains. A single chain may stay in one mode and miss
+        the others.
+    precision : float, optional
+        Run longer chains of tempering, or longer score chains, until the Monte Carlo deviation of alpha and eta is at
+        most this part of their own uncertainty. By default, they stop after ``sweeps``.
+    integrate : bool
+        Check the surface of tempering by integrating the derivative of the log marginal likelihood along alpha and
+        along eta, with chains from both ends. The table ``integration`` has the result.
     sampler : str
         The name of a sampler in `bayestopics.lda.SAMPLERS`.
     seed, workers, out, overwrite
@@ -317,19 +356,21 @@ def hyper(
     """
     from bayestopics.runs import hyper as run
 
-    how = {"alphas": alpha_range, "etas": eta_range, "shape": grid, "search": search, "chains": chains}
+    if method is None:
+        method = "score" if grid is None and search == "pilot" and not integrate else "tempering"
+    ranges = {"alphas": alpha_range, "etas": eta_range, "shape": grid}
+    how: dict[str, Any] = {**ranges, "search": search, "chains": chains, "precision": precision, "integrate": integrate}
     task = run.task_of(corpus, topics, method=method, sweeps=sweeps, seed=seed, sampler=sampler, **how)
     return _run(HyperResult, task, run.compute, corpus, workers, out, overwrite)
 
 
 def select(
     corpus: Corpus,
-    topics: Sequence[int] = tuple(range(2, 13)),
+    topics: TopicPrior | Sequence[int] | None = None,
     *,
-    sweeps: int = 2000,
-    steps: int = 2000,
-    repeats: int = 4,
     chains: int = 4,
+    iterations: int | None = None,
+    burn_in: int | None = None,
     seed: int = 0,
     workers: int = 1,
     out: Folder = None,
@@ -337,18 +378,19 @@ def select(
 ) -> SelectResult:
     """Choose the number of topics T, alpha and eta together, with their uncertainty.
 
+    A first answer comes in seconds; then chains over T, the topics, alpha and eta give the posterior with its error.
+
     Parameters
     ----------
     corpus : Corpus
-    topics : sequence of int
-        The numbers of topics to try, each at least 2.
-    sweeps : int
-        The number of sweeps to keep from each chain that samples alpha and eta (as many are dropped before), and of the
-        final run at the chosen T.
-    steps, repeats : int
-        The number of steps in each annealing run, and the number of annealing runs for each T.
+    topics : TopicPrior or range, optional
+        The prior of T, or a range on which it is uniform, such as ``range(2, 13)``. By default it is uniform from 1 to
+        the square root of the number of tokens.
     chains : int
-        The number of independent chains that find alpha and eta at the best T.
+        The number of chains. They start from the first answer, from 1, from twice the first answer and from half of it.
+    iterations, burn_in : int, optional
+        The number of iterations to keep from each chain, by default according to the size of the corpus, and the number
+        to drop before them, by default as many.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -360,14 +402,20 @@ def select(
     --------
     >>> from bayestopics import select, simulate
     >>> corpus = simulate(documents=12, length=20, terms=8, topics=2, seed=1)
-    >>> result = select(corpus, topics=[2, 3], sweeps=100, steps=20, repeats=2, chains=2)
+    >>> result = select(corpus, range(1, 6), chains=2, iterations=60)
     >>> round(sum(result.posterior.values()), 9)
     1.0
     """
     from bayestopics.runs import select as run
 
-    work = {"sweeps": sweeps, "steps": steps, "repeats": repeats, "chains": chains}
-    task = run.task_of(corpus, topics, seed, **work)
+    prior = run.default_prior(corpus) if topics is None else topics
+    if not isinstance(prior, TopicPrior):
+        numbers = sorted(set(prior))
+        if not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)):
+            raise InputError(f"the numbers of topics must be a range without gaps, not {list(prior)}")
+        prior = TopicPrior(numbers[0], numbers[-1])
+    kept = run.default_iterations(corpus) if iterations is None else iterations
+    task = run.task_of(corpus, prior, seed, chains=chains, iterations=kept, burn_in=burn_in)
     return _run(SelectResult, task, run.compute, corpus, workers, out, overwrite)
 
 

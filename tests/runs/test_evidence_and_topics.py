@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from test_resume import COMMANDS, CORPUS, EVIDENCE, FILES, JUMP, TOPICS, result_of
 
-from bayestopics import api
+from bayestopics import api, simulate
+from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus, write_corpus
-from bayestopics.runs.record import read
+from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
 from killing import state_files
 
@@ -34,7 +35,8 @@ def test_the_record_of_topics(tmp_path: Path) -> None:
     record = read(tmp_path / "out")
     range_of = {"low": 1, "high": 6, "kind": "uniform", "parameter": None}
     params = {key: value for key, value in TOPICS.items() if key not in ("seed", "prior", "topic_prior", "method")}
-    check_run(record, "topics", "pmmh", params | {"topics": range_of, "alpha": 0.4, "eta": 0.3})
+    given = {"topics": range_of, "alpha": 0.4, "eta": 0.3, "reach": 1}
+    check_run(record, "topics", "pmmh", params | given)
     assert set(record.tables) == {"trace", "posterior"}
     kept = record.trace[record.trace["step"] >= 20]
     assert record.trace.groupby("chain")["step"].count().to_dict() == {0: 80, 1: 80}
@@ -55,7 +57,7 @@ def test_the_record_of_a_chain_over_topics_and_assignments(tmp_path: Path) -> No
     range_of = {"low": 1, "high": 6, "kind": "uniform", "parameter": None}
     assert (JUMP["iterations"], JUMP["burn_in"]) == (20, 10)
     params = {key: value for key, value in JUMP.items() if key not in ("seed", "prior", "topic_prior")}
-    check_run(record, "topics", "jump", params | {"topics": range_of, "alpha": 0.4, "eta": 0.3})
+    check_run(record, "topics", "jump", params | {"topics": range_of, "alpha": 0.4, "eta": 0.3, "hyper": "fixed"})
     assert set(record.tables) == {"trace", "moves", "batches", "posterior"}
     assert record.trace.groupby("chain")["step"].count().to_dict() == {0: 30, 1: 30}
     for name, column in (("posterior", "probability"), ("standard_error", "standard_error")):
@@ -69,7 +71,8 @@ def test_the_record_of_a_chain_over_topics_and_assignments(tmp_path: Path) -> No
     assert record.warnings == found["warnings"]
     assert record.arrays["assignments"].shape == (2, CORPUS.token_count)
     moves = record.tables["moves"]
-    assert found["acceptance_rate"] == pytest.approx(moves[moves["iteration"] >= 10]["accepted"].mean())
+    kept = moves[moves["iteration"] >= 10]["accepted"]
+    assert found["acceptance_rate"] == (pytest.approx(kept.mean()) if len(kept) else None)
     assert [chain["start"] for chain in found["chains"]] == [1, 4]
 
 
@@ -98,6 +101,22 @@ def test_the_record_of_one_repeat_and_of_a_harmonic_mean(tmp_path: Path) -> None
     assert record.tables["evidence"]["standard_error"].isna().all()
     other = record.tables["other"]["log_estimate"].tolist()
     assert other == [*chain(*found["from_the_same_chains"]["harmonic-psi"])]
+
+
+def test_evidence_starts_from_what_chains_found(tmp_path: Path) -> None:
+    """From the folder of a record, or from its array: the same bits, and another task than without a start."""
+    result_of("topics jump", tmp_path / "chains")
+    start = read(tmp_path / "chains").arrays["assignments"]
+    one, other = (api.evidence(CORPUS, **EVIDENCE, start=of) for of in (tmp_path / "chains", start))
+    assert same_bits(one, other)
+    without, shifted = api.evidence(CORPUS, **EVIDENCE), api.evidence(CORPUS, **EVIDENCE, start=start[::-1].copy())
+    assert len({one.task.identity, without.task.identity, shifted.task.identity}) == 3
+    assert one.answer["log_estimates"] != without.answer["log_estimates"]
+    result_of("topics", tmp_path / "pmmh")
+    with pytest.raises(InputError, match="is not a record of `topics --method jump`"):
+        api.evidence(CORPUS, start=tmp_path / "pmmh")
+    with pytest.raises(InputError, match="is not the corpus of this record"):
+        api.evidence(simulate(seed=1, documents=2, length=3), start=str(tmp_path / "chains"))
 
 
 # -- the command line ------------------------------------------------------------------------------

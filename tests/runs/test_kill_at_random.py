@@ -6,7 +6,7 @@ import numpy as np
 
 from kill_at_random import Command
 
-WORDS = "select --topics 2-3 --sweeps 100 --steps 10 --repeats 2 --chains 2"
+WORDS = "select --topics 1-3 --iterations 100 --chains 2"
 SHARES = np.random.default_rng(1).random(2)
 
 

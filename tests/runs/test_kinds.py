@@ -14,7 +14,7 @@ from bayestopics.runs import fit, hdp, kinds, words
 from bayestopics.runs.driver import seconds_in
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task
-from made_up import bars, line, marks
+from made_up import bars
 
 
 def of_kind(kind: type, study: str, params: dict[str, Any], answer: dict[str, Any], **tables: pd.DataFrame) -> Any:
@@ -45,7 +45,7 @@ def test_a_fit_keeps_what_comes_after_the_burn_in() -> None:
 def test_chains_in_arviz_have_no_burn_in(kind: type, study: str, columns: tuple[str, str], step: str) -> None:
     """Guards the burn-in, and a column under the name of another."""
     table = trace(columns[0], step).assign(**{columns[1]: lambda t: -t[columns[0]].astype(float)})
-    data = of_kind(kind, study, {"burn_in": 3}, {}, trace=table).to_arviz()
+    data = of_kind(kind, study, {"burn_in": 3, "hyper": "fixed"}, {}, trace=table).to_arviz()
     assert data.posterior[columns[0]].to_numpy().tolist() == [[3, 4], [13, 14]]
     assert data.posterior[columns[1]].to_numpy().tolist() == [[-3, -4], [-13, -14]]
 
@@ -58,28 +58,43 @@ def test_all_sweeps_of_tempering_go_to_arviz() -> None:
     assert data.posterior["eta"].to_numpy()[0].tolist() == [100, 101, 102, 103, 104]
 
 
-def selected() -> Any:
-    table = pd.DataFrame({"topics": [2, 3], "alpha": [0.5, 0.6], "eta": [0.1, 0.2], "log_evidence": [-9.0, -8.0]})
-    table = table.assign(standard_error=[np.nan, 0.25], log_marginal=[-19.0, -28.0], posterior=[0.9, 0.1])
-    answer = {"topics": 2, "alpha": 0.5, "eta": 0.1, "posterior": {"2": 0.9, "3": 0.1}, "top_words": []}
-    answer |= {"ellipse": None, "region": None, "agreement": None, "chains": []}
-    return of_kind(kinds.SelectResult, "select", {}, answer, evidence=table)
+def selected(**changed: Any) -> Any:
+    table = pd.DataFrame({"topics": [2, 3, 9], "probability": [0.9, 0.1, 1e-9], "standard_error": [0.04, 0.25, np.nan]})
+    answer = {"topics": 2, "agree": True, "probability": 0.9, "between": [0.8217, 0.961], "range": [2, 3]}
+    answer |= {"alpha": 0.5, "eta": 0.1, "top_words": [], "region": None, "first_answer": {"topics": 4}}
+    answer |= {"chains": [{"start": 1, "mean": 2.0, "mode": 2}, {"start": 9, "mean": 2.5, "mode": 3}]}
+    return of_kind(kinds.SelectResult, "select", {"burn_in": 3}, answer | changed, posterior=table)
 
 
-def test_select_draws_the_evidence_and_rings_its_choice() -> None:
-    """Guards another column, and the T of the largest evidence in place of the chosen one."""
+def test_select_draws_the_posterior_with_two_errors() -> None:
+    """Guards another column, one error for two, and T that are out of question."""
     (axis,) = selected().plot().axes
-    assert line(axis.containers[0].lines[0]) == [(2, -9), (3, -8)]
-    assert bars(axis) == [(2, -9.0, -9.0), (3, -8.5, -7.5)]
-    assert marks(axis) == [[(2, -9)]]
+    assert [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in axis.patches] == [(2, 0.9), (3, 0.1)]
+    assert bars(axis) == [(2, pytest.approx(0.82), pytest.approx(0.98)), (3, pytest.approx(-0.4), pytest.approx(0.6))]
 
 
-def test_select_says_none_for_an_unknown_error() -> None:
+def test_the_headline_of_select_is_a_range_of_probabilities() -> None:
+    """Guards ends that are rounded towards each other, and a certainty that nobody has."""
+    assert selected().headline == "T = 2 topics, with a probability between 82 % and 97 %"
+    assert selected(between=[0.9872, 0.9991]).headline.endswith("between 98.7 % and 100.0 %")
+    assert selected(between=[0.0, 1.0]).headline == "T = 2 topics, with unknown probability"
+
+
+def test_the_headline_of_chains_that_disagree_has_no_probability() -> None:
+    """Guards a percentage beside a warning."""
+    apart = {"agree": False, "between": None, "probability": None, "range": [2, 31]}
+    told = selected(**apart).headline
+    assert told == "The chains disagree, so the number of topics is not known yet: they cover T from 2 to 31"
+    alone = selected(**apart, chains=[{"start": 1}]).headline
+    assert alone == "T from 2 to 31, by a single chain, which cannot show whether its start matters"
+
+
+def test_select_leaves_out_what_is_out_of_question() -> None:
     """Guards nan in JSON, and keys of the posterior that are texts."""
     summary = selected().summary()
     assert summary["posterior"] == {2: 0.9, 3: 0.1}
-    assert [row["standard_error"] for row in summary["table"]] == [None, 0.25]
-    assert [row["log_marginal"] for row in summary["table"]] == [-19.0, -28.0]
+    assert summary["standard_error"] == {2: 0.04, 3: 0.25}
+    assert list(summary)[:5] == ["topics", "agree", "probability", "between", "range"]
 
 
 def test_evidence_has_the_seconds_of_its_own_t() -> None:

@@ -1,162 +1,191 @@
-"""`select` by hand: the evidence and the volume of h add up to p(w | T), and the best T is taken from that."""
+"""`select` by hand: its starts, the headline, alpha and eta at the chosen T, and what a kill costs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from bayestopics.hyper.full_bayes import FullBayes
-from bayestopics.hyper.urns import ENDS
+from bayestopics.evidence.first_answer import FirstAnswer
+from bayestopics.evidence.jump import Chain, Drawn
+from bayestopics.evidence.topic_law import TopicLaw, covered, interval
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.urns import ENDS
 from bayestopics.runs import select
 from bayestopics.runs.checkpoint import Checkpoint
 
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
-WORK = {"sweeps": 200, "steps": 30, "repeats": 3, "chains": 5}
-EVIDENCE = {2: -100.0, 3: -101.0, 4: -103.0}
-ERRORS = {2: 0.1, 3: 0.2, 4: None}
-WIDTHS = {2: 0.1, 3: 0.8, 4: 0.2}  # of log alpha and log eta: that of T = 3 is far wider
+PRIOR = TopicPrior(1, 5)
 
 
-def draws(width: float) -> np.ndarray:
-    """Five draws: the logs are (-w, -w), (-w, w), (w, -w), (w, w) and the mode, around log .2 and log 3."""
-    steps = np.array([(-1, -1), (-1, 1), (1, -1), (1, 1), (0, 0)])
-    return np.exp(np.log([0.2, 3.0]) + width * steps)
+def law_of(by_chain: list[dict[int, float]], error: float = 0.01, rhat: float | None = 1.0) -> TopicLaw:
+    shares = {
+        t: float(np.mean([one.get(t, 0.0) for one in by_chain])) for t in sorted({t for c in by_chain for t in c})
+    }
+    mode = max(shares, key=shares.__getitem__)
+    errors = dict.fromkeys(shares, error)
+    return TopicLaw(shares, errors, 3.0, 0.1, mode, rhat, 900.0, 0.05, 0.06, by_chain, 20.0 * len(by_chain))
 
 
-def volume(width: float) -> float:
-    """Their covariance is w^2 times one."""
-    return float(np.log(2 * np.pi * width**2) - 2 * np.log(np.log(ENDS[1] / ENDS[0])))
+def test_the_range_and_the_length_follow_from_the_size() -> None:
+    assert select.default_prior(CORPUS) == TopicPrior(1, 7)
+    assert select.default_iterations(CORPUS) == select.FEW
 
 
-@dataclass
-class Hyper:
-    """What serial tempering finds."""
-
-    warnings: list[str]
-
-    def summary(self) -> dict[str, Any]:
-        return {"alpha": 0.7, "eta": 0.9, "ellipse": 1, "region": 2, "agreement": 0.5, "chains": []}
-
-
-@pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
-    """What `select` asks of the other methods, which answer at once."""
-    asked: dict[str, list[Any]] = {"full_bayes": [], "evidence": [], "search": [], "counts": []}
-
-    def full_bayes(corpus: Any, topics: int, **how: Any) -> FullBayes:
-        asked["full_bayes"].append((topics, how["sweeps"], how["burn_in"]))
-        return FullBayes(draws(WIDTHS[topics]), None)  # type: ignore[arg-type]
-
-    def evidence(corpus: Any, topics: list[int], prior: Any, **how: Any) -> dict[str, Any]:
-        asked["evidence"].append((topics, prior.alpha, prior.eta, how["sweeps"], how["repeats"]))
-        (number,) = topics
-        return {"log_evidence": [EVIDENCE[number]], "standard_error": [ERRORS[number]], "warnings": [f"T{number}"]}
-
-    def search(corpus: Any, topics: int, **how: Any) -> Hyper:
-        asked["search"].append((topics, how["chains"], how["sweeps"]))
-        return Hyper(["of tempering"])
-
-    def counts(task: Any, corpus: Any, topics: int, prior: Any, checkpoint: Any) -> np.ndarray:
-        asked["counts"].append((topics, prior.alpha, prior.eta))
-        return np.arange(16).reshape(8, 2)
-
-    monkeypatch.setattr(select, "full_bayes", full_bayes)
-    monkeypatch.setattr(select, "evidence", evidence)
-    monkeypatch.setattr(select, "search_several", search)
-    monkeypatch.setattr(select, "_counts", counts)
-    monkeypatch.setattr(select, "tables_of", lambda found: {})
-    return asked
-
-
-def compute(tmp_path: Path, topics: tuple[int, ...] = (2, 3, 4)) -> Any:
-    task = select.task_of(CORPUS, topics, 7, **WORK)
-    return select.compute(task, CORPUS, Checkpoint(tmp_path, task))
-
-
-def test_log_marginal_is_the_evidence_plus_the_volume(calls: dict[str, list[Any]], tmp_path: Path) -> None:
-    """Guards a volume that is subtracted or forgotten, the determinant's half, and the prior's density."""
-    table = compute(tmp_path).tables["evidence"].set_index("topics")
-    assert table["log_evidence"].to_dict() == EVIDENCE
-    assert_allclose(table["log_marginal"], [EVIDENCE[t] + volume(WIDTHS[t]) for t in (2, 3, 4)], rtol=1e-12)
-    assert table["standard_error"].tolist()[:2] == [0.1, 0.2]
-    assert np.isnan(table["standard_error"][4])
-
-
-def test_the_best_t_has_the_largest_marginal_and_not_the_largest_evidence(
-    calls: dict[str, list[Any]], tmp_path: Path
+@pytest.mark.parametrize(
+    ("first", "prior", "expected"),
+    [
+        (6, TopicPrior(1, 50), (6, 1, 12, 3, 6)),
+        (6, TopicPrior(4, 10), (6, 4, 10, 4, 6)),
+        (1, TopicPrior(1, 9), (1, 1, 2, 1, 1)),
+        (6, TopicPrior(1, None, "poisson", 3.0), (6, 1, 12, 3, 6)),
+    ],
+)
+def test_chains_start_below_at_and_above_the_first_answer(
+    first: int, prior: TopicPrior, expected: tuple[int, ...]
 ) -> None:
-    """Guards a posterior that comes from the evidence at the best h, and one that does not add up to 1."""
+    assert select.starts(first, prior, 5) == expected
+
+
+# -- the headline --------------------------------------------------------------------------------------
+
+
+def test_chains_that_agree_have_a_range_of_probabilities() -> None:
+    """Guards a probability without its error, and a certainty that comes from few batches."""
+    told = select.headline(law_of([{3: 0.8, 4: 0.2}, {3: 0.7, 4: 0.3}], error=0.05), 3)
+    assert (told["topics"], told["agree"]) == (3, True)
+    assert told["probability"] == pytest.approx(0.75)
+    assert told["between"] == pytest.approx([0.65, 0.85])
+    sure = select.headline(law_of([{3: 1.0}, {3: 1.0}], error=0.0), 3)
+    assert sure["between"] == pytest.approx([1 - 3 / 40, 1.0])
+
+
+def test_chains_that_disagree_have_the_range_that_they_cover() -> None:
+    """Guards a percentage from chains of which each is sure of another T."""
+    told = select.headline(law_of([{3: 0.99, 4: 0.01}, {8: 0.5, 9: 0.49, 30: 0.01}], rhat=7.0), 3)
+    assert not told["agree"]
+    assert told["probability"] is told["between"] is None
+    assert told["range"] == [3, 9]
+    assert not select.headline(law_of([{3: 1.0}], rhat=None), 3)["agree"]
+    assert not select.headline(law_of([{3: 1.0}] * 2, rhat=1.06), 3)["agree"]
+
+
+def test_intervals_stay_between_0_and_1_and_are_unknown_without_errors() -> None:
+    found = law_of([{3: 0.9, 4: 0.1}] * 2, error=0.2)
+    assert interval(found, 3) == pytest.approx((0.5, 1.0))
+    assert interval(found, 4) == pytest.approx((0.0, 0.5))
+    assert interval(law_of([{3: 0.9, 4: 0.1}], error=np.nan), 3) == (0.0, 1.0)
+    rare = law_of([{3: 1.0, 4: 0.0}] * 2, error=0.0)
+    assert interval(rare, 4) == pytest.approx((0.0, 3 / 40))
+
+
+def test_the_range_is_that_of_the_middle_of_each_chain() -> None:
+    assert covered(law_of([{2: 0.02, 3: 0.96, 4: 0.02}]), 0.95) == (3, 3)
+    assert covered(law_of([{2: 0.03, 3: 0.94, 4: 0.03}]), 0.95) == (2, 4)
+    assert covered(law_of([{2: 1.0}, {7: 1.0}]), 0.95) == (2, 7)
+
+
+# -- alpha, eta and the topics -------------------------------------------------------------------------
+
+
+def kept(topics: list[int], alphas: list[float], weights: list[float], chains: list[int]) -> pd.DataFrame:
+    table = pd.DataFrame({"chain": chains, "topics": topics, "alpha": alphas, "log_weight": np.log(weights)})
+    return table.assign(eta=table["alpha"] ** 2)
+
+
+def test_alpha_and_eta_are_those_of_the_chosen_number() -> None:
+    """Guards draws at other T, weights that are forgotten, and eta for alpha."""
+    table = kept([2, 2, 2, 3], [0.1, 0.2, 0.3, 9.0], [1.0, 8.0, 1.0, 500.0], [0, 0, 0, 0])
+    found = select.hyper_at(table, 2)
+    assert (found["alpha"], found["eta"]) == pytest.approx((0.2, 0.04))
+    assert found["hyper"]["alpha"]["mean"] == pytest.approx(0.2)
+    assert found["hyper"]["eta"]["high"] == pytest.approx(0.09)
+    assert found["region"] is None  # both sides are the same here
+
+
+def test_the_region_is_the_weighted_covariance_of_the_logs() -> None:
+    rng = np.random.default_rng(2)
+    table = kept([2] * 50, np.exp(rng.normal(size=50)).tolist(), rng.random(50).tolist(), [0] * 50)
+    table["eta"] = np.exp(rng.normal(size=50))
+    logs, weights = np.log(table[["alpha", "eta"]].to_numpy()), np.exp(table["log_weight"].to_numpy())
+    region = select.hyper_at(table, 2)["region"]
+    assert_allclose(region["log_covariance"], np.cov(logs.T, aweights=weights, bias=True))
+    assert_allclose(region["center"], np.exp(np.average(logs, axis=0, weights=weights)))
+
+
+def test_weights_of_different_chains_have_different_units() -> None:
+    table = kept([2] * 4, [0.1, 0.2, 0.3, 0.4], [1.0, 3.0, 1e9, 1e9], [0, 0, 1, 1])
+    assert_allclose(select._shares(table), [0.125, 0.375, 0.25, 0.25])
+
+
+def test_one_topic_has_no_alpha() -> None:
+    found = select.hyper_at(kept([1, 1], [0.1, 0.2], [1.0, 1.0], [0, 0]), 1)
+    assert found["alpha"] is found["hyper"]["alpha"] is found["region"] is None
+    assert found["eta"] > 0
+
+
+def test_the_topics_are_those_of_the_chain_that_has_the_mode_most() -> None:
+    def chain(number: int, **drawn: float) -> Chain:
+        made = {int(t[1:]): Drawn(np.zeros(1), alpha, 0.0, 1.0) for t, alpha in drawn.items()}
+        nothing: Any = None
+        return Chain(number, 1, nothing, nothing, 1, 0, nothing, {}, nothing, drawn_by_topics=made)
+
+    chains = [chain(0, t3=0.1), chain(1, t3=0.2, t4=0.3), chain(2, t4=0.4)]
+    found = law_of([{3: 0.5, 4: 0.5}, {3: 0.9, 4: 0.1}, {3: 0.99, 4: 0.01}])
+    number, drawn = select.chosen(chains, found)
+    assert (number, drawn.alpha) == (3, 0.2)  # the last chain has no draw of it
+    number, drawn = select.chosen(chains[2:], found)
+    assert (number, drawn.alpha) == (4, 0.4)  # no draw of 3 at all
+
+
+# -- the run -------------------------------------------------------------------------------------------
+
+
+def compute(folder: Path) -> Any:
+    task = select.task_of(CORPUS, PRIOR, 7, chains=2, iterations=20, burn_in=20)
+    return select.compute(task, CORPUS, Checkpoint(folder, task))
+
+
+def test_the_first_chain_goes_on_from_the_first_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Guards a first answer that no chain uses, and h that starts elsewhere."""
+    z = np.arange(60, dtype=np.int32) % 4
+    asked: dict[str, Any] = {}
+
+    class Asked(Exception):
+        pass
+
+    def run_chains(corpus: Any, prior: Any, walk: Any, **how: Any) -> None:
+        asked.update(how, prior=prior, walk=walk)
+        raise Asked
+
+    answer = FirstAnswer(4, z, 0.3, 0.6, [(5, -9.0), (4, -8.0)])
+    monkeypatch.setattr(select, "first_answer", lambda corpus, prior, rng: answer)
+    monkeypatch.setattr(select, "run_chains", run_chains)
+    with pytest.raises(Asked):
+        compute(tmp_path)
+    assert asked["hyper"] == ENDS
+    assert list(asked["found"]) == [0]
+    assert_array_equal(asked["found"][0], z)
+    assert (asked["prior"].alpha, asked["prior"].eta) == (0.3, 0.6)
+    assert (asked["walk"].starts, asked["walk"].iterations, asked["walk"].burn_in) == ((4, 1), 20, 20)
+    # it is in the checkpoint, and not made again
+    monkeypatch.setattr(select, "first_answer", None)
+    asked.clear()
+    with pytest.raises(Asked):
+        compute(tmp_path)
+    assert_array_equal(asked["found"][0], z)
+
+
+def test_a_result_has_its_tables(tmp_path: Path) -> None:
     found = compute(tmp_path)
-    logs = np.array([EVIDENCE[t] + volume(WIDTHS[t]) for t in (2, 3, 4)])
-    expected = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
-    assert list(found.answer["posterior"]) == [2, 3, 4]
-    assert_allclose(list(found.answer["posterior"].values()), expected, rtol=1e-12)
-    assert found.answer["topics"] == found.metrics["topics"] == 3
-    assert found.metrics["probability"] == pytest.approx(expected[1], rel=1e-12)
-    assert calls["search"] == [(3, 5, select.SHORTEST_TEMPERING)]
-    assert calls["counts"] == [(3, 0.7, 0.9)]
-    assert (found.answer["alpha"], found.answer["eta"]) == (0.7, 0.9)
-
-
-def test_every_number_is_asked_with_its_own_h(calls: dict[str, list[Any]], tmp_path: Path) -> None:
-    """Guards steps for sweeps, a burn-in that is forgotten, and the evidence at another h than the mode."""
-    found = compute(tmp_path)
-    assert calls["full_bayes"] == [(t, 200, 200) for t in (2, 3, 4)]
-    for (topics, alpha, eta, sweeps, repeats), number in zip(calls["evidence"], (2, 3, 4), strict=True):
-        mode = FullBayes(draws(WIDTHS[number]), None).mode  # type: ignore[arg-type]
-        assert (topics, sweeps, repeats) == ([number], 30, 3)
-        assert_allclose([alpha, eta], mode)
-    table = found.tables["evidence"]
-    assert table[["alpha", "eta"]].to_numpy().tolist() == [[one[1], one[2]] for one in calls["evidence"]]
-    assert [warning for warning in found.warnings if warning in ("T2", "T3", "T4", "of tempering")] == [
-        "T2",
-        "T3",
-        "T4",
-        "of tempering",
-    ]
-
-
-def test_log_volume_is_that_of_the_covariance_of_the_logs() -> None:
-    """Guards a covariance of h itself, of the other divisor, or without its correlation."""
-    logs = np.array([[0.0, 0.0], [2.0, 1.0], [1.0, 3.0], [3.0, 2.0]])
-    covariance = np.cov(logs.T)
-    expected = np.log(2 * np.pi) + 0.5 * np.log(np.linalg.det(covariance)) - 2 * np.log(np.log(1e8))
-    assert select.log_volume(FullBayes(np.exp(logs), None)) == pytest.approx(expected, rel=1e-12)  # type: ignore[arg-type]
-
-
-def table(**columns: list[float]) -> pd.DataFrame:
-    return pd.DataFrame({"topics": [2, 3, 4], "log_marginal": [0.0, 5.0, 4.9], "standard_error": [0.01] * 3} | columns)
-
-
-def test_doubts_name_the_ends_and_what_errors_do_not_tell_apart() -> None:
-    """Guards a warning at the wrong end, and one that is never said."""
-    assert select._doubts(table(), 3, 3) == []
-    assert len(select._doubts(table(), 2, 3)) == len(select._doubts(table(), 4, 3)) == 1
-    assert len(select._doubts(table()[:1], 2, 3)) == 0  # one T alone
-    (doubt,) = select._doubts(table(standard_error=[0.01, 0.1, 0.1]), 3, 3)
-    assert "3" in doubt
-    assert "4" in doubt
-    assert "2" not in doubt
-
-
-def test_a_run_that_was_killed_goes_on_with_the_next_number(
-    calls: dict[str, list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Guards a resume that starts again, or that loses the warnings of before."""
-    whole = compute(tmp_path / "whole")
-    monkeypatch.setitem(EVIDENCE, 4, None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        compute(tmp_path / "pieces")
-    monkeypatch.setitem(EVIDENCE, 4, -103.0)
-    calls["full_bayes"].clear()
-    found = compute(tmp_path / "pieces")
-    assert [topics for topics, *_ in calls["full_bayes"]] == [4]
-    pd.testing.assert_frame_equal(found.tables["evidence"], whole.tables["evidence"])
-    assert found.warnings == whole.warnings
+    assert found.tables["posterior"]["probability"].sum() == pytest.approx(1)
+    assert found.tables["first_answer"]["topics"].iloc[-1] == 1
+    assert found.tables["trace"].groupby("chain")["step"].count().tolist() == [40, 40]
+    assert found.arrays["assignments"].shape == (60,)
+    assert found.metrics["topics"] == found.answer["topics"]
+    assert sum(one["share"] for one in found.answer["top_words"]) == pytest.approx(1)

@@ -179,3 +179,29 @@ def test_evidence_is_drawn_in_the_order_of_t():
     one = evidences("x", "reference", {4: 4.0, 2: 2.0, 3: 3.0})
     assert tables.evidence_of(one).index.tolist() == [2, 3, 4]
     assert next(iter(curves(evidence_axes(one)[0]).values())) == [(2, 2), (3, 3), (4, 4)]
+
+
+def jump(**shares):
+    """A record of chains over (T, z) from 1 and 30; `shares` are the probabilities of T and their errors."""
+    trace = pd.DataFrame({"chain": [0, 0, 1, 1], "step": [0, 1, 0, 1], "topics": [1, 3, 30, 3]})
+    topics = [int(name[1:]) for name in shares]
+    posterior = pd.DataFrame(shares.values(), columns=["probability", "standard_error"]).assign(topics=topics)
+    params = {"starts": [1, 30], "burn_in": 1, "iterations": 1}
+    return record("jump", "jump", params, study="number_of_topics", trace=trace, posterior=posterior)
+
+
+def test_the_posterior_of_two_methods_stands_side_by_side_with_errors():
+    """Guards bars on top of each other, errors of the other method, and one standard error for two."""
+    chains = jump(T2=(0.25, 0.05), T3=(0.75, 0.1), T4=(1e-4, 1e-4))
+    yardstick = evidences("x", "reference", {2: np.log(0.5), 3: np.log(0.5)})
+    estimates = {"repeat": [0, 0, 1, 1], "topics": [2, 3, 2, 3], "log_estimate": np.log([0.2, 0.8, 0.4, 0.6])}
+    yardstick.tables["estimates"] = pd.DataFrame(estimates)
+    top, bottom = figures.draw_jump(
+        [chains, yardstick], "smoke", errors_from("number_of_topics", chains, yardstick)
+    ).axes
+    places = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in top.patches]
+    assert places == [pytest.approx(one) for one in [(1.8, 0.25), (2.8, 0.75), (2.2, 0.3), (3.2, 0.7)]]
+    ends = [segment[:, 1].tolist() for one in top.collections for segment in one.get_segments()]
+    assert ends == [pytest.approx(one) for one in [(0.15, 0.35), (0.55, 0.95), (0.1, 0.5), (0.5, 0.9)]]
+    assert [text.get_text() for text in top.get_legend().get_texts()] == ["chains over (T, z)", "annealed evidence"]
+    assert curves(bottom)["from 30"] == [(0, 30), (1, 3)]

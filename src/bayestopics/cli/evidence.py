@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_workers, alpha, counts, given, number, positive
@@ -44,6 +45,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--passes", type=positive, default=4, metavar="P", help=about)
     about = "number of independent runs for each T; their scatter gives the standard error"
     parser.add_argument("--repeats", type=positive, default=4, metavar="R", help=about)
+    about = "a record of `topics` (the folder of its --out): begin with the topics that its chains found"
+    parser.add_argument("--start-from", dest="start", type=Path, metavar="DIR", help=about)
     add_workers(parser, "number of processes that share the runs")
 
 
@@ -56,5 +59,5 @@ def check(options: argparse.Namespace) -> Prior:
 def call(corpus: Corpus, options: argparse.Namespace) -> EvidenceResult:
     from bayestopics.api import evidence
 
-    work = given(options, "method", "sweeps", "passes", "repeats", "workers")
+    work = given(options, "method", "sweeps", "passes", "repeats", "start", "workers")
     return evidence(corpus, options.topics, check(options), path=options.way, **work, **options.place)

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, counts, given, positive
+from bayestopics.cli.arguments import Parser, add_workers, count, counts, given, positive
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -18,36 +18,51 @@ PARENTS = ()
 
 
 def arguments(parser: Parser) -> None:
-    about = "numbers of topics to try, each at least 2: 2-12 or 5,10,20"
-    parser.add_argument("--topics", type=counts, default="2-12", metavar="T", help=about)
+    about = "range of the number of topics, such as 2-12 (default: from 1 to the square root of the number of tokens)"
+    parser.add_argument("--topics", type=counts, metavar="T", help=about)
+    parser.add_argument("--min", type=positive, metavar="T", help="smallest number of topics, instead of --topics")
+    parser.add_argument("--max", type=positive, metavar="T", help="largest number of topics, instead of --topics")
+    about = "prior of the number of topics: uniform, poisson:RATE or geometric:P"
+    parser.add_argument("--prior", default="uniform", metavar="P", help=about)
     about = (
-        "number of sweeps to keep from each chain that samples alpha and eta (as many are dropped before), and of "
-        "the final run at the chosen T"
-    )
-    parser.add_argument("--sweeps", type=positive, default=2000, metavar="n", help=about)
-    about = "number of steps in each annealing run, which estimates the evidence of one T"
-    parser.add_argument("--steps", type=positive, default=2000, metavar="m", help=about)
-    about = "number of independent annealing runs for each T; their scatter gives the standard error"
-    parser.add_argument("--repeats", type=positive, default=4, metavar="R", help=about)
-    about = (
-        "number of independent chains that find alpha and eta at the best T; a single chain may stay in one mode and "
-        "miss the others"
+        "number of chains over the number of topics, alpha, eta and the topics; they start from the first answer, from "
+        "1, from twice the first answer and from half of it, and so on"
     )
     parser.add_argument("--chains", type=positive, default=4, metavar="c", help=about)
-    add_workers(parser, "number of processes that share the runs and chains")
+    about = (
+        "number of iterations to keep from each chain (default: by the size of the corpus, so that 100,000 tokens take "
+        "about 20 minutes on 2 cores)"
+    )
+    parser.add_argument("--iterations", "--sweeps", type=positive, metavar="n", help=about)
+    about = "number of iterations to drop before the first one that is kept (default: as many as are kept)"
+    parser.add_argument("--burn-in", type=count, metavar="b", help=about)
+    add_workers(parser, "number of processes that share the chains")
 
 
-def check(options: argparse.Namespace) -> None:
-    from bayestopics.runs.select import check
+def check(options: argparse.Namespace) -> tuple[int | None, int | None]:
+    """The ends of the range of T, where they are given."""
+    from bayestopics.base.problems import InputError
 
-    check(options.topics, options.sweeps)
+    if options.topics is None:
+        return options.min, options.max
+    if options.min is not None or options.max is not None:
+        raise InputError("give either --topics or --min and --max")
+    numbers = sorted(set(options.topics))
+    if len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1)):
+        raise InputError("--topics: give a range with at least two numbers of topics, such as 2-12")
+    return numbers[0], numbers[-1]
 
 
 def call(corpus: Corpus, options: argparse.Namespace) -> SelectResult:
     from bayestopics.api import select
+    from bayestopics.evidence.topic_prior import TopicPrior
+    from bayestopics.runs.select import default_prior
 
-    work = given(options, "sweeps", "steps", "repeats", "chains", "workers")
-    return select(corpus, options.topics, **work, **options.place)
+    low, high = check(options)
+    usual = default_prior(corpus)
+    prior = TopicPrior.parse(options.prior, low or usual.low, high or usual.high)
+    work = given(options, "chains", "iterations", "burn_in", "workers")
+    return select(corpus, prior, **work, **options.place)
 
 
 def report(result: SelectResult, corpus: Corpus, out: Path) -> None:

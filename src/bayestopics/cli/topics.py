@@ -35,15 +35,24 @@ def arguments(parser: Parser) -> None:
     about = "prior of the number of topics: uniform, poisson:RATE or geometric:P"
     parser.add_argument("--prior", default="uniform", metavar="P", help=about)
     about = (
+        "for jump: fixed, alpha and eta stay as they are; sampled, they start there and are sampled as well, under a "
+        "prior that is uniform in their logs"
+    )
+    parser.add_argument("--hyper", choices=["fixed", "sampled"], default="fixed", help=about)
+    about = (
         "for pmmh: how the evidence m(T) is estimated: gibbs, by the sweeps of a sampler, as in the paper; annealed, "
         "by annealing from a fitted reference, which takes longer and scatters much less"
     )
     parser.add_argument("--estimate", choices=["gibbs", "annealed"], default="gibbs", help=about)
     about = (
-        "number of sweeps (gibbs; default: 50) or annealing steps (annealed; default: 1000) for each estimate; more "
-        "give less noise"
+        "number of sweeps for each estimate (gibbs; default: 50), or of annealing steps for each run (annealed; "
+        "default: 1000); more give less noise"
     )
     parser.add_argument("--inner", type=positive, metavar="m", help=about)
+    about = "for annealed: number of annealing runs whose mean is one estimate; more give less noise (default: 4)"
+    parser.add_argument("--runs", type=positive, metavar="k", help=about)
+    about = "for pmmh: how far a proposal may be from the current T (default: 1 for gibbs, 50 for annealed)"
+    parser.add_argument("--reach", type=positive, metavar="d", help=about)
     about = "number of iterations to keep from each chain (default: 5000 for jump, 1000 for pmmh)"
     parser.add_argument("--iterations", type=positive, metavar="n", help=about)
     about = "number of iterations to drop before the first one that is kept (default: 5000 for jump, 200 for pmmh)"
@@ -70,5 +79,6 @@ def call(corpus: Corpus, options: argparse.Namespace) -> TopicPosteriorResult:
     from bayestopics.lda.state import Prior
 
     walk: dict[str, Any] = {"topic_prior": check(options), "starts": getattr(options, "start", None)}
-    work = given(options, "method", "estimate", "inner", "iterations", "burn_in", "sampler", "z_start", "workers")
-    return topic_posterior(corpus, Prior(options.alpha, options.eta), **walk, **work, **options.place)
+    how = given(options, "method", "hyper", "estimate", "inner", "runs", "reach", "sampler", "z_start")
+    work = given(options, "iterations", "burn_in", "workers")
+    return topic_posterior(corpus, Prior(options.alpha, options.eta), **walk, **how, **work, **options.place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -14,6 +15,13 @@ from bayestopics.base.plotting import save
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.runs.kinds import SelectResult
 
+FIRST = """The first answer, after a few seconds and without an error, was {topics} topics, alpha {alpha:.3g} and eta
+{eta:.3g}; one of the chains started from it."""
+FIGURES = {
+    "posterior": SelectResult.plot,
+    "chains": SelectResult.plot_chains,
+    "hyper": SelectResult.plot_hyper,
+}
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; color: #222; }}
@@ -23,22 +31,25 @@ th {{ background: #f3f3f3; }} tr:nth-child(even) {{ background: #fafafa; }} img 
 </style></head><body><h1>{title}</h1>
 <p>{answer}</p>
 {warnings}
+<p>{first}</p>
 <h2>How many topics?</h2>
-<img src="evidence.png" alt="log evidence over the number of topics, with error bars">
-<p>The log evidence is log p(w | T, alpha, eta) at the best alpha and eta of each T, estimated by annealing, with its
-Monte Carlo standard error. A difference of 1 (one nat) is a factor of 2.7 in probability. In the log marginal, alpha
-and eta are integrated out by the Laplace approximation. The posterior of T comes from it, with a uniform prior over the
-T that were tried.</p>
-{evidence}
+<img src="posterior.png" alt="posterior probability of each number of topics, with error bars">
+<p>The posterior of the number of topics T, with alpha and eta integrated out. The prior of T is {prior}; that of log
+alpha and log eta is uniform. The errors are Monte Carlo standard errors, which also see what the chains disagree about.
+</p>
+{posterior}
+<img src="chains.png" alt="the number of topics along the chains">
+<p>Chains from different starts should reach the same T. Dots are draws that count; on its way from one topic to
+another a chain also visits states of little weight. The burn-in is not used.</p>
+{chains}
 <h2>Which alpha and eta?</h2>
-<img src="surface.png" alt="contours of the marginal likelihood of alpha and eta">
-<p>The ellipse shows the Monte Carlo error, from the scatter of independent chains; it shrinks as the chains grow. The
-region shows the uncertainty about alpha and eta themselves; it shrinks as the corpus grows.</p>
+<img src="hyper.png" alt="draws of alpha and eta">
+<p>{hyper}</p>
 <h2>The topics</h2>
-<p>These are the topics of one chain of this model, after its last sweep.</p>
+<p>These are the topics of one draw from the posterior with T = {number}.</p>
 {topics}
-<p>All numbers are in <a href="select.json">select.json</a>, <a href="evidence.csv">evidence.csv</a> and
-<a href="topics.csv">topics.csv</a>.</p>
+<p>All numbers are in <a href="select.json">select.json</a>, <a href="posterior.csv">posterior.csv</a>
+and <a href="topics.csv">topics.csv</a>.</p>
 </body></html>
 """
 
@@ -47,9 +58,9 @@ def write_report(result: SelectResult, corpus: Corpus, folder: Path) -> None:
     """Write the page last, so that everything it shows exists when it does."""
     clear_scratch(folder)
     topics = pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in result.answer["top_words"]])
-    save(result.plot(), folder / "evidence.png")
-    save(result.plot_surface(), folder / "surface.png")
-    _write(folder / "evidence.csv", result.tables["evidence"].to_csv(index=False))
+    for name, figure in FIGURES.items():
+        save(figure(result), folder / f"{name}.png")
+    _write(folder / "posterior.csv", result.tables["posterior"].to_csv(index=False))
     _write(folder / "topics.csv", topics.to_csv(index=False))
     _write(folder / "select.json", json.dumps(without_nan(result.summary()), indent=1, allow_nan=False) + "\n")
     _write(folder / "index.html", page(result, corpus, topics))
@@ -63,17 +74,31 @@ def _write(path: Path, text: str) -> None:
 def page(result: SelectResult, corpus: Corpus, topics: pd.DataFrame) -> str:
     answer = result.answer
     sizes = f"{corpus.document_count:,} documents, {corpus.term_count:,} terms, {corpus.token_count:,} tokens"
-    share = result.posterior[answer["topics"]]
-    model = f"T = {answer['topics']} topics (posterior {share:.1%})"
-    model += f", alpha = {answer['alpha']:.4g}, eta = {answer['eta']:.4g}"
-    forms = {"posterior": "{:.2%}", "log_evidence": "{:.2f}", "log_marginal": "{:.2f}"}
+    posterior = result.tables["posterior"]
+    likely = posterior[posterior["topics"].isin(result.posterior)]
+    chains = pd.DataFrame(answer["chains"])[["start", "mean", "mode"]]
     return PAGE.format(
         title=html.escape(f"Which model for {result.name}?"),
-        answer=f"<b>{model}</b>, for {sizes}.",
+        answer=f"<b>{result.headline}</b>, for {sizes}.",
         warnings="\n".join(f'<p class="warning">{html.escape(one)}</p>' for one in result.warnings),
-        evidence=_table(result.tables["evidence"], forms),
+        first=FIRST.format(**answer["first_answer"]),
+        prior=_prior(result.task.params["topics"]),
+        posterior=_table(likely, {"probability": "{:.2%}", "standard_error": "{:.2%}"}),
+        chains=_table(chains, {"mean": "{:.2f}"}),
+        hyper="; ".join(_hyper(name, law) for name, law in answer["hyper"].items() if law is not None),
+        number=answer["topics"],
         topics=_table(topics, {"share": "{:.1%}"}),
     )
+
+
+def _prior(prior: dict[str, Any]) -> str:
+    about = prior["kind"] if prior["parameter"] is None else f"{prior['kind']} ({prior['parameter']:g})"
+    return f"{about} from {prior['low']}" + (" on" if prior["high"] is None else f" to {prior['high']}")
+
+
+def _hyper(name: str, law: dict[str, float]) -> str:
+    ends = f"with probability 95 % between {law['low']:.3g} and {law['high']:.3g}"
+    return f"{name} is about {law['median']:.4g}, {ends}"
 
 
 def _table(table: pd.DataFrame, forms: dict[str, str]) -> str:

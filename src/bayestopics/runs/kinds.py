@@ -128,6 +128,11 @@ class TopicPosteriorResult(CommandResult):
         """The Monte Carlo standard error of each probability."""
         return self._column("standard_error")
 
+    @property
+    def _kept(self) -> pd.DataFrame:
+        """The trace after the burn-in."""
+        return self.trace[self.trace["step"] >= self.task.params["burn_in"]]
+
     def _column(self, name: str) -> dict[int, float]:
         """A column of the posterior, for every T that is not out of question."""
         table = self.tables["posterior"]
@@ -143,10 +148,9 @@ class TopicPosteriorResult(CommandResult):
         words = [*show_words(summary.pop("top_words")), ""] if "top_words" in summary else []
         errors, chains = summary.pop("standard_error"), summary.pop("chains")
         lines = [POSTERIOR]
-        for topics, share in sorted(self.posterior.items()):
-            error = f" +- {errors[topics]:.1%}" if errors[topics] is not None else ""
-            lines.append(f"{topics:6} topics  {share:6.1%}{error}")
+        lines += [_share_line(topics, share, errors[topics]) for topics, share in sorted(self.posterior.items())]
         lines += ["", *(_chain_line(one) for one in chains), ""]
+        lines += [_hyper_line(name, summary.pop(name)) for name in ("alpha", "eta") if name in summary]
         known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
         rest = {name: value for name, value in summary.items() if name != "posterior" and name in known}
         return "\n".join([*words, *lines, show_values(rest, JUMP if self.task.name == "jump" else {})])
@@ -162,9 +166,14 @@ class TopicPosteriorResult(CommandResult):
         Draws of jump are weighted: `log_weight` is the log of their weights."""
         from bayestopics.runs.export import chains_to_arviz
 
-        kept = self.trace[self.trace["step"] >= self.task.params["burn_in"]]
+        kept = self._kept
         names = [name for name in ("topics", "log_estimate", "log_joint", "log_weight") if name in kept]
+        names += ["alpha", "eta"] if self.task.study == "select" or self.task.params.get("hyper") == "sampled" else []
         return chains_to_arviz(self, kept, names)
+
+
+def _hyper_line(name: str, law: Mapping[str, float]) -> str:
+    return f"{name:5}  {law['median']:.4g}, with probability 95 % between {law['low']:.3g} and {law['high']:.3g}"
 
 
 def _chain_line(chain: Mapping[str, Any]) -> str:
@@ -178,63 +187,89 @@ class HyperResult(CommandResult):
         return "\n".join([*_hyper_lines(self.answer), *show_warnings(self.warnings)])
 
     def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_draws, draw_path, draw_surface
+        from bayestopics.runs.plots import draw_draws, draw_path, draw_score, draw_surface
 
         title = f"{self.name}, T = {self.task.params['topics']}"
         if "surface" in self.tables:
-            return draw_surface(self.tables["surface"], self.answer, f"{title}: log M-hat(h), chain 0")
+            beside = self.tables.get("integration")
+            return draw_surface(self.tables["surface"], self.answer, f"{title}: log M-hat(h), chain 0", beside)
+        if self.task.params["method"] == "score":
+            return draw_score(self.tables["path"], self.answer, f"{title}: score chains")
         if "path" in self.tables:
             return draw_path(self.tables["path"], f"{title}: {self.task.params['method']}")
         return draw_draws(self.trace, self.answer, f"{title}: alpha and eta sampled with the topics")
 
     def to_arviz(self) -> arviz.InferenceData:
-        """The alpha and eta that each chain of tempering or of full Bayes visited (chains x sweeps)."""
+        """The alpha and eta that each chain of tempering or of full Bayes visited, or the scores of score chains
+        (chains x sweeps)."""
         from bayestopics.runs.export import chains_to_arviz
 
         if "trace" not in self.tables:
             raise InputError(f"the method {self.task.params['method']} has no chains to export")
-        return chains_to_arviz(self, self.trace, ["alpha", "eta"])
+        names = ["score_alpha", "score_eta"] if "score_alpha" in self.trace else ["alpha", "eta"]
+        return chains_to_arviz(self, self.trace, names)
 
 
-class SelectResult(CommandResult):
+class SelectResult(TopicPosteriorResult):
     """The number of topics, alpha and eta together, with their uncertainty."""
 
     @property
-    def posterior(self) -> dict[int, float]:
-        """The posterior of T, for a prior that is uniform over the T that were tried."""
-        return _by_number(self.answer["posterior"])
+    def headline(self) -> str:
+        """The answer in one sentence. If the chains disagree, it is the range of T that they cover."""
+        answer = self.answer
+        if answer["agree"]:
+            low, high = answer["between"]
+            known = f"with a probability {_between(low, high)}" if low > 0 or high < 1 else "with unknown probability"
+            return f"T = {answer['topics']} topics, {known}"
+        ends = "{} to {}".format(*answer["range"])
+        if len(answer["chains"]) == 1:
+            return f"T from {ends}, by a single chain, which cannot show whether its start matters"
+        return f"The chains disagree, so the number of topics is not known yet: they cover T from {ends}"
 
     def summary(self) -> Summary:
-        table = self.tables["evidence"].drop(columns="posterior").astype(object)
-        rows = table.where(table.notna(), None).to_dict("records")
-        return {**self.answer, "posterior": self.posterior, "table": rows, "warnings": self.warnings}
+        answer = dict(self.answer)
+        names = ("topics", "agree", "probability", "between", "range")
+        first = {name: answer.pop(name) for name in names}
+        return {**first, "posterior": self.posterior, "standard_error": self.standard_error} | {
+            **answer,
+            "warnings": self.warnings,
+        }
 
     def text(self) -> str:
-        table = self.tables["evidence"]
-        columns = {key: _or_none(table[key]) for key in ("topics", "log_evidence", "standard_error")}
-        words = [*show_words(self.answer["top_words"]), ""]
-        shares = ["", *show_shares(self.posterior, POSTERIOR), "", "best values:", f"topics   {self.answer['topics']}"]
-        evidence = show_evidence({**columns, "warnings": []})
-        return "\n".join([*words, evidence, *shares, *_hyper_lines(self.answer), *show_warnings(self.warnings)])
+        answer, errors = self.answer, self.standard_error
+        lines = [f"{self.headline}.", "", *show_words(answer["top_words"]), "", POSTERIOR]
+        lines += [_share_line(topics, share, errors[topics]) for topics, share in sorted(self.posterior.items())]
+        lines += ["", *(_chain_line(one) for one in answer["chains"]), "", f"given T = {answer['topics']}:"]
+        lines += [_hyper_line(name, law) for name, law in answer["hyper"].items() if law is not None]
+        first = "first answer, before the chains: {topics} topics, alpha {alpha:.3g}, eta {eta:.3g}"
+        lines += ["", first.format(**answer["first_answer"]), ""]
+        rest = {name: answer[name] for name in DIAGNOSTICS if answer[name] is not None}
+        return "\n".join([*lines, show_values({**rest, "warnings": self.warnings}, JUMP)])
 
-    def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_evidence
+    def plot_chains(self) -> Figure:
+        """The number of topics along the chains."""
+        from bayestopics.runs.plots import draw_weighted_chains
 
-        title = f"{self.name}: log evidence, with 2 standard errors"
-        return draw_evidence(self.tables["evidence"], self.answer["topics"], title, "log p(w | T, alpha, eta) (nats)")
+        title = f"{self.name}: the number of topics along the chains"
+        return draw_weighted_chains(self.trace, self.task.params["burn_in"], title)
 
-    def plot_surface(self) -> Figure:
-        """The marginal likelihood of alpha and eta at the chosen number of topics."""
-        from bayestopics.runs.plots import draw_surface
+    def plot_hyper(self) -> Figure:
+        """The draws of alpha and eta at the chosen number of topics, with their region."""
+        from bayestopics.runs.plots import draw_hyper
 
-        title = f"{self.name}, T = {self.answer['topics']}: log M-hat(h), chain 0"
-        return draw_surface(self.tables["surface"], self.answer, title)
+        return draw_hyper(self._kept, self.answer, f"{self.name}: draws of alpha and eta")
 
-    def to_arviz(self) -> arviz.InferenceData:
-        """alpha and eta along every tempered chain at the chosen number of topics, chains x sweeps."""
-        from bayestopics.runs.export import chains_to_arviz
 
-        return chains_to_arviz(self, self.trace, ["alpha", "eta"])
+def _between(low: float, high: float) -> str:
+    """A range of probabilities; its ends are rounded away from each other."""
+    digits = 0 if high - low > 0.02 else 1
+    scale = 100 * 10**digits
+    ends = [f"{value / 10**digits:.{digits}f}" for value in (math.floor(low * scale), math.ceil(high * scale))]
+    return f"between {ends[0]} % and {ends[1]} %"
+
+
+def _share_line(topics: int, share: float, error: float | None) -> str:
+    return f"{topics:6} topics  {share:6.1%}" + (f" +- {error:.1%}" if error is not None else "")
 
 
 class HdpResult(CommandResult):
@@ -322,6 +357,10 @@ class ScoreResult(CommandResult):
 
 # weighted chains of moderate length agree well enough below a larger R-hat than plain ones
 JUMP = {"rhat": "R-hat of T (good: at most 1.05)", "rhat_log_joint": "R-hat of the log joint (good: at most 1.05)"}
+DIAGNOSTICS = (
+    *("mean", "mean_error", "rhat", "rhat_log_joint", "rhat_log_alpha", "rhat_log_eta"),
+    *("effective_sample_size", "total_variation", "acceptance_rate"),
+)
 LEAST_LIKELY = 1e-6  # numbers of topics with a smaller posterior probability are not shown
 POSTERIOR = "posterior probability of each number of topics:"
 # words for people, and the format of the number; a value with an error is rounded to two digits of its error
@@ -333,6 +372,8 @@ SHOWN = {
     "rhat": ("R-hat (the chains agree if it is at most 1.01)", ".3f"),
     "rhat_topics": ("R-hat of the number of topics (good: at most 1.01)", ".3f"),
     "rhat_log_joint": ("R-hat of the log joint (good: at most 1.01)", ".3f"),
+    "rhat_log_alpha": ("R-hat of log alpha (good: at most 1.05)", ".3f"),
+    "rhat_log_eta": ("R-hat of log eta (good: at most 1.05)", ".3f"),
     "effective_sample_size": ("effective sample size", ".0f"),
     "topics_of": ("the topics are those of", ""),
     "mode": ("most probable number of topics", ""),
@@ -373,7 +414,7 @@ def _written(name: str, values: Summary) -> str:
         return "unknown"
     if form in values:  # the name of the value's error
         error = values[form]
-        form = f",.{max(0, 1 - math.floor(math.log10(error)))}f" if error else ".4g"
+        form = f",.{max(0, 1 - math.floor(math.log10(error)))}f" if error and error > 1e-9 else ".4g"
     return format(value, form)
 
 
@@ -417,20 +458,34 @@ def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
     lines = [f"alpha    {answer['alpha']:.4g}", f"eta      {answer['eta']:.4g}"]
     for name, what in about.items():
         one = answer[name]
-        ends = one and ", ".join(f"{side} {one[side][0]:.3g} to {one[side][1]:.3g}" for side in ("alpha", "eta"))
+        ends = one and ", ".join(f"{side} {_ends(*one[side])}" for side in ("alpha", "eta"))
         lines.append(f"{name:8} " + (f"{what} ({one['level']:.0%}): {ends}" if one else f"unknown ({what})"))
     if answer.get("agreement") is not None:
         lines.append(f"agreement of the chains: p = {answer['agreement']:.2g} (a small p means that they disagree)")
-    if "chains" in answer:
+    if answer.get("precision") is not None:
+        lines.append(
+            f"precision: the Monte Carlo error is {answer['precision']:.2g} of the uncertainty given the corpus"
+        )
+    if "chains" not in answer:
+        return lines
+    if "round_trips" in answer["chains"][0]:
         trips = (
             "a round trip crosses the grid of alpha and eta and comes back; moved is the share of sweeps with a move"
         )
         lines += ["", f"the chains ({trips}):", "chain      alpha        eta  round trips  moved"]
-    for number, one in enumerate(answer.get("chains", [])):
-        lines.append(
-            f"{number:5}  {one['alpha']:9.4g}  {one['eta']:9.4g}  {one['round_trips']:11}  {one['moved']:5.0%}"
-        )
+    else:
+        lines += ["", "the chains:", "chain      alpha        eta"]
+    for number, one in enumerate(answer["chains"]):
+        trips = f"  {one['round_trips']:11}  {one['moved']:5.0%}" if "round_trips" in one else ""
+        lines.append(f"{number:5}  {one['alpha']:9.4g}  {one['eta']:9.4g}{trips}")
     return lines
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    """The ends of a range, of which one or both may be open."""
+    if low is None or high is None:
+        return "anything" if low is high else f"up to {high:.3g}" if low is None else f"{low:.3g} or more"
+    return f"{low:.3g} to {high:.3g}"
 
 
 def _by_number(content: Mapping[Any, float]) -> dict[int, float]:

@@ -25,6 +25,7 @@ ELLIPSE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 1.6}
 REGION: dict[str, Any] = {"color": COLOURS[6], "linewidth": 1.2, "linestyle": "--"}
 CHOSEN: dict[str, Any] = {"s": 110, "facecolor": "none", "edgecolor": COLOURS[1], "linewidth": 1.6, "zorder": 5}
 H = ("alpha", "eta")
+COUNTS = 0.01  # a draw counts if it has at least this share of the largest weight of its chain
 
 
 def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
@@ -67,15 +68,35 @@ def _empty(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
+def _shade(axis: Axes, burn_in: int) -> None:
+    if burn_in:
+        axis.axvspan(0, burn_in, color="#f0f0f0", zorder=0, label="burn-in")
+
+
 @matplotlib.rc_context(STYLE)
 def draw_chains(trace: pd.DataFrame, column: str, burn_in: int, title: str, label: str, by: str = "sweep") -> Figure:
     """One line per chain; the burn-in is shaded."""
     figure, axis = _empty(7, 4)
     for number, chain in trace.groupby("chain", sort=True):
         axis.plot(np.arange(1, len(chain) + 1), chain[column], linewidth=0.9, label=f"chain {number}")
-    if burn_in:
-        axis.axvspan(0, burn_in, color="#f0f0f0", zorder=0, label="burn-in")
+    _shade(axis, burn_in)
     axis.set(title=title, xlabel=by, ylabel=label)
+    figure.legend(loc="outside lower center", ncol=6, fontsize=9)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def draw_weighted_chains(trace: pd.DataFrame, burn_in: int, title: str) -> Figure:
+    """T along chains whose draws are weighted: a thin line per chain, and dots for the draws that count."""
+    figure, axis = _empty(7, 4)
+    for (number, chain), colour in zip(trace.groupby("chain", sort=True), cycle(COLOURS), strict=False):
+        axis.plot(chain["step"] + 1, chain["topics"], linewidth=0.7, alpha=0.5, color=colour)
+        kept = chain[chain["step"] >= burn_in]
+        counts = kept[kept["log_weight"] > kept["log_weight"].max() + np.log(COUNTS)]
+        axis.scatter(counts["step"] + 1, counts["topics"], s=5, color=colour, zorder=3, label=f"chain {number}")
+    _shade(axis, burn_in)
+    axis.set(title=title, xlabel="iteration", ylabel="number of topics T")
+    axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     figure.legend(loc="outside lower center", ncol=6, fontsize=9)
     return figure
 
@@ -104,16 +125,26 @@ def draw_posterior(
     axis.bar(list(posterior), list(posterior.values()), width=0.8, yerr=bars, capsize=3)
     axis.set(title=title, xlabel="number of topics", ylabel="posterior probability")
     axis.set_ylim(bottom=0)
+    axis.set_xlim(min(posterior) - 2.5, max(posterior) + 2.5)  # a single bar is a bar
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 
 @matplotlib.rc_context(STYLE)
-def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+def draw_surface(
+    surface: pd.DataFrame, answer: Mapping[str, Any], title: str, integration: pd.DataFrame | None = None
+) -> Figure:
     """log M-hat over the grid of the first tempered chain; the best h of each chain and of all chains together, with
-    its Monte Carlo ellipse and the region of h."""
+    its Monte Carlo ellipse and the region of h. Beside it, if it was made, the integral of the score along two lines
+    through the best h, from both ends."""
     values = surface.pivot(index="eta", columns="alpha", values="log_m")
-    figure, axis = _empty(7, 5.4)
+    figure = Figure(figsize=(7 if integration is None else 11, 5.4), layout="constrained")
+    places = [["surface"]] if integration is None else [["surface", "alpha"], ["surface", "eta"]]
+    axes = figure.subplot_mosaic(places, width_ratios=(1,) if integration is None else (1.5, 1))  # type: ignore[arg-type]
+    axis = axes["surface"]
+    if integration is not None:
+        for side in H:
+            _draw_integration(axes[side], integration[integration["side"] == side], side)
     shown = contours(axis, values.columns.to_numpy(), values.index.to_numpy(), values.to_numpy(), values.min().min())
     outline(axis, _ellipse(answer["region"]), "95 % region for h itself", REGION)
     outline(axis, _ellipse(answer["ellipse"]), "95 % Monte Carlo ellipse of the best h", ELLIPSE)
@@ -127,6 +158,18 @@ def draw_surface(surface: pd.DataFrame, answer: Mapping[str, Any], title: str) -
     figure.colorbar(shown, ax=axis, label="log M-hat less its largest value (nats)")
     figure.legend(loc="outside lower center", ncol=2, fontsize=9)
     return figure
+
+
+def _draw_integration(axis: Axes, table: pd.DataFrame, side: str) -> None:
+    """log m along one side: M-hat, and the integrals from both ends with two standard errors."""
+    first = side == "alpha"
+    for (start, rows), colour in zip(table.groupby("start", sort=False), (COLOURS[2], COLOURS[5]), strict=False):
+        label = f"integral of the score from {start}, 2 standard errors" if first else None
+        axis.errorbar(rows[side], rows["log_m"], 2 * rows["error"], color=colour, marker=".", capsize=2, label=label)
+    one = table[table["start"] == table["start"].iloc[0]]
+    axis.plot(one[side], one["log_m_hat"], color="black", linewidth=1, label="log M-hat" if first else None)
+    axis.set(xlabel=side, ylabel="log m (nats)", xscale="log")
+    plain_ticks(axis.xaxis)
 
 
 def _ellipse(content: Mapping[str, Any] | None) -> Ellipse | None:
@@ -149,6 +192,47 @@ def draw_path(path: pd.DataFrame, title: str) -> Figure:
 
 
 @matplotlib.rc_context(STYLE)
+def draw_score(path: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+    """The Newton steps of score chains; the best h of each chain and of all chains together, with its Monte Carlo
+    ellipse and the region of h. Where log m is flat, its profile with two standard errors is beside it."""
+    region = answer["region"]
+    flat = region is not None and "profile" in region
+    figure = Figure(figsize=(10 if flat else 7, 5.0), layout="constrained")
+    axes = figure.subplots(1, 2 if flat else 1, squeeze=False)[0]
+    axis = axes[0]
+    outline(axis, None if flat else _ellipse(region), "95 % region for h itself", REGION)
+    outline(axis, _ellipse(answer["ellipse"]), "95 % Monte Carlo ellipse of the best h", ELLIPSE)
+    axis.plot(path["alpha"], path["eta"], "-", color="#9a9a9a", linewidth=1, label="Newton steps")
+    tops = np.array([[one["alpha"], one["eta"]] for one in answer["chains"]])
+    if flat:
+        axis.plot(
+            region["profile"]["alpha"], region["profile"]["eta"], ".-", color=COLOURS[0], label="the ridge of m(h)"
+        )
+        _draw_profile(axes[1], region)
+    elif len(tops) > 1:
+        axis.scatter(tops[:, 0], tops[:, 1], s=14, color=COLOURS[0], zorder=5, label="best h of single chains")
+    axis.scatter(answer["alpha"], answer["eta"], s=26, color=COLOURS[1], zorder=5, label="the best h = (alpha, eta)")
+    axis.set(title=title, xlabel="alpha", ylabel="eta", xscale="log", yscale="log")
+    for side in (axis.xaxis, axis.yaxis):
+        plain_ticks(side)
+    figure.legend(loc="outside lower center", ncol=2, fontsize=9)
+    return figure
+
+
+def _draw_profile(axis: Axes, region: Mapping[str, Any]) -> None:
+    """log m along the ridge, and the level set."""
+    profile = region["profile"]
+    side = "alpha" if np.ptp(np.log(profile["alpha"])) > np.ptp(np.log(profile["eta"])) else "eta"
+    errors = [2 * (error or 0.0) for error in profile["error"]]
+    axis.errorbar(profile[side], profile["log_m"], errors, marker=".", capsize=2, label="log m along the ridge")
+    reached = min(profile[side]), max(profile[side])
+    low, high = (far if end is None else end for end, far in zip(region[side], reached, strict=True))
+    axis.axvspan(low, high, color=REGION["color"], alpha=0.15, linewidth=0, label="95 % level set for h itself")
+    axis.set(title="2 standard errors", xlabel=side, ylabel="log m less its largest value (nats)", xscale="log")
+    plain_ticks(axis.xaxis)
+
+
+@matplotlib.rc_context(STYLE)
 def draw_draws(trace: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
     """The draws of full Bayes; the best h with its Monte Carlo ellipse, and the region of h; alpha and eta by sweep."""
     figure = Figure(figsize=(10, 4.8), layout="constrained")
@@ -168,6 +252,26 @@ def draw_draws(trace: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Fi
     for side in (axis.xaxis, axis.yaxis):
         plain_ticks(side)
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncol=4, fontsize=9)
+    return figure
+
+
+@matplotlib.rc_context(STYLE)
+def draw_hyper(kept: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+    """Weighted draws of h along chains over T: those at the chosen T by chain, larger the more they weigh; all others
+    in grey."""
+    figure, axis = _empty(7, 5)
+    here = kept["topics"] == answer["topics"]
+    axis.scatter(kept["alpha"][~here], kept["eta"][~here], s=4, color="#cccccc", linewidths=0, label="other T")
+    for number, chain in kept[here].groupby("chain"):
+        shares = np.exp(chain["log_weight"] - chain["log_weight"].max())
+        axis.scatter(chain["alpha"], chain["eta"], s=1 + 14 * shares, linewidths=0, label=f"chain {number}")
+    outline(axis, _ellipse(answer["region"]), "95 % region for h", REGION)
+    if answer["alpha"] is not None:
+        axis.scatter(answer["alpha"], answer["eta"], s=36, color="black", marker="+", zorder=5, label="the medians")
+    axis.set(title=f"{title}, T = {answer['topics']}", xlabel="alpha", ylabel="eta", xscale="log", yscale="log")
+    for side in (axis.xaxis, axis.yaxis):
+        plain_ticks(side)
+    figure.legend(loc="outside lower center", ncol=4, fontsize=9)
     return figure
 
 

@@ -1,163 +1,178 @@
 """`select`: chooses T, alpha and eta together, with their uncertainty.
 
-For each number of topics T, a chain that samples h = (alpha, eta) together with the topics finds the best h, and
-annealing estimates the evidence log m(T, h) there. These estimates of m(T, h) are unbiased for every h. The step from
-m(T, h) to p(w | T) is an approximation: p(w | T) is the integral of m(T, h) over the prior of h, which is taken as
-uniform in log h between wide ends. The integral is computed by Laplace's method with the covariance of the sampled
-log h; it changes the log evidence by a few nats, by different amounts for different T. At the best T, serial tempering
-then gives h with its two regions, and one more chain gives the topics.
+A first answer comes in seconds (`evidence.first_answer`). Then chains over (T, z, alpha, eta) run from different
+starts: one topic, half of the first answer, the first answer itself, and twice as many (`evidence.jump`). Together they
+give the posterior of T, with alpha and eta integrated out, and its Monte Carlo error; whether they agree tells whether
+to trust it. alpha, eta and the topics that are shown are those of the most probable T.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import asdict
+from math import isqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
+from scipy.stats import chi2
 
 from bayestopics.base.code import code_hash
-from bayestopics.base.problems import InputError
-from bayestopics.base.progress import counted
+from bayestopics.base.progress import say
 from bayestopics.base.seeds import generator
-from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.compute import evidence
-from bayestopics.evidence.estimate import not_excluded
-from bayestopics.hyper.full_bayes import FullBayes, full_bayes
-from bayestopics.hyper.search import SHORTEST
-from bayestopics.hyper.several import search_several
-from bayestopics.hyper.urns import ENDS
-from bayestopics.lda import SAMPLERS
-from bayestopics.lda.state import Prior
-from bayestopics.runs.chain import run_chain
+from bayestopics.evidence.first_answer import FirstAnswer, first_answer
+from bayestopics.evidence.jump import Chain, Drawn, run_chains
+from bayestopics.evidence.jump_tables import batches_table, moves_table, trace_table
+from bayestopics.evidence.pmmh import Walk
+from bayestopics.evidence.topic_law import TopicLaw, covered, doubts, hyper_law, interval, law
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.hyper.best import Ellipse
+from bayestopics.lda.state import Prior, count
+from bayestopics.lda.urns import ENDS, at_ends
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import empty_documents
-from bayestopics.runs.hyper import tables_of
+from bayestopics.runs.jump import hyper_doubts, hyper_numbers, numbers_of, posterior_table
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 from bayestopics.runs.words import top_words, topics_table
 
-LOG_AREA = 2 * np.log(np.log(ENDS[1] / ENDS[0]))  # log of the area on which the prior of log h is uniform
-SAMPLER = "single-site"
-SHORTEST_TEMPERING = 1000  # sweeps
+LEVEL = 0.95
+# iterations to keep: about 20 minutes on 2 cores for 100,000 tokens and 50 topics
+SMALL, FEW = 10_000, 2000  # up to so many tokens
+NORMAL, DRAWS, FEWEST = 5000, 500_000_000, 500  # more; then so many draws of a token, but never fewer iterations
 
 
-def task_of(corpus: Corpus, topics: Sequence[int], seed: int, **work: Any) -> Task:
-    """`work`: sweeps of each chain that samples h, steps and repeats of annealing for each T, and tempering chains at
-    the best T."""
-    check(topics, work["sweeps"])
-    params = {"topics": sorted(set(topics)), **work}
-    return Task(
-        "select", OWN, "select", params, seed, **describe(corpus), code=code_hash(__name__, SAMPLERS[SAMPLER].module)
-    )
+def default_prior(corpus: Corpus) -> TopicPrior:
+    """Uniform from 1 to the square root of the number of tokens. It depends on the size of the corpus alone, and the
+    chains go only where the posterior is."""
+    return TopicPrior(1, max(2, isqrt(corpus.token_count)))
 
 
-def check(topics: Sequence[int], sweeps: int) -> None:
-    if not topics or min(topics) < 2:
-        raise InputError(f"alpha has no meaning with one topic: use numbers of topics from 2 on, not {list(topics)}")
-    if sweeps < SHORTEST:
-        raise InputError(f"a chain that samples alpha and eta needs at least {SHORTEST} sweeps, not {sweeps}")
+def default_iterations(corpus: Corpus) -> int:
+    if corpus.token_count <= SMALL:
+        return FEW
+    return max(FEWEST, min(NORMAL, DRAWS // corpus.token_count))
+
+
+def task_of(
+    corpus: Corpus, topic_prior: TopicPrior, seed: int, *, chains: int, iterations: int, burn_in: int | None = None
+) -> Task:
+    burn_in = iterations if burn_in is None else burn_in
+    Walk(topic_prior, (topic_prior.low,) * chains, iterations, burn_in)  # refuses what cannot be run
+    params = {"topics": asdict(topic_prior), "chains": chains, "iterations": iterations, "burn_in": burn_in}
+    return Task("select", OWN, "select", params, seed, **describe(corpus), code=code_hash(__name__))
+
+
+def starts(first: int, topic_prior: TopicPrior, chains: int) -> tuple[int, ...]:
+    """Where the chains start: first the one that has the topics of the first answer, then from below and above."""
+    around = (first, 1, 2 * first, first // 2)
+    high = topic_prior.high or 2 * first
+    return tuple(min(max(around[number % len(around)], topic_prior.low), high) for number in range(chains))
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """The table `evidence` has one row per T: alpha, eta, log_evidence at these values, its standard_error,
-    log_marginal and posterior. The alpha and eta of the answer come from tempering at the best T."""
+    """Tables: `posterior`, every T with its error; `trace`, `moves` and `batches` of the chains, as in `topics`;
+    `first_answer`, the steps that led to it; `topics`, the words of the chosen topics.
+    Array: `assignments`, the draw that they come from."""
     params = task.params
-    rows, doubts = _each_number(task, corpus, checkpoint, workers)
-    table = pd.DataFrame(rows)
-    logs = table["log_marginal"].to_numpy()
-    table["posterior"] = np.exp(logs - logsumexp(logs))
-    best = int(table["topics"][int(np.argmax(logs))])
-    hyper = search_several(
-        corpus,
-        best,
-        chains=params["chains"],
-        workers=workers,
-        seed=task.seed,
-        sweeps=max(SHORTEST_TEMPERING, params["sweeps"]),
-        checkpoint=checkpoint.part("tempering"),
-    )
-    found = hyper.summary()
-    counts = _counts(task, corpus, best, Prior(found["alpha"], found["eta"]), checkpoint)
+    topic_prior = TopicPrior(**params["topics"])
+    first = _first(task, corpus, topic_prior, checkpoint.part("first-answer"))
+    begin_at = starts(first.topics, topic_prior, params["chains"])
+    walk = Walk(topic_prior, begin_at, params["iterations"], params["burn_in"])
+    work: Any = {"seed": task.seed, "workers": workers, "checkpoint": checkpoint.part("chains")}
+    begin = Prior(first.alpha, first.eta)
+    chains = run_chains(corpus, begin, walk, hyper=ENDS, found={0: first.assignments}, **work)
+    trace, moves, batches = trace_table(chains), moves_table(chains), batches_table(chains)
+    found = law(batches)
+    kept = trace[trace["step"] >= walk.burn_in]
+    all_hyper = hyper_numbers(kept)
+    numbers = numbers_of(found, chains, kept, moves[moves["iteration"] >= walk.burn_in])
+    number, drawn = chosen(chains, found)
+    counts = count(corpus, number, drawn.assignments)[1]
     answer = {
-        "topics": best,
-        **{name: found[name] for name in ("alpha", "eta")},
-        "posterior": dict(zip(table["topics"].tolist(), table["posterior"].tolist(), strict=True)),
-        **{name: found[name] for name in ("ellipse", "region", "agreement", "chains")},
-        "top_words": top_words(corpus, counts),
+        **headline(found, number),
+        **hyper_at(kept, number),
+        **{name: numbers.pop(name) for name in ("mean", "mean_error")},
+        **{name: value for name, value in numbers.items() if name != "mode"},
+        **{name: value for name, value in all_hyper.items() if name.startswith("rhat")},
+        "first_answer": {"topics": first.topics, "alpha": first.alpha, "eta": first.eta},
+        "top_words": top_words(corpus, counts[:, counts.sum(axis=0) > 0]),
     }
+    said = [*empty_documents(corpus), *doubts(found, topic_prior, walk.starts), *hyper_doubts(all_hyper)]
+    if answer["alpha"] is not None:
+        said += at_ends(answer["alpha"], answer["eta"])
     return Result(
         task,
-        {"topics": best, "alpha": found["alpha"], "eta": found["eta"], "probability": float(table["posterior"].max())},
-        explain_once([*empty_documents(corpus), *doubts, *_doubts(table, best, params["repeats"]), *hyper.warnings]),
-        tables={"evidence": table, "topics": topics_table(corpus, counts, found["eta"]), **tables_of(hyper)},
+        {key: value for key, value in answer.items() if isinstance(value, int | float)},
+        said,
+        tables={
+            "posterior": posterior_table(found),
+            "trace": trace,
+            "moves": moves,
+            "batches": batches,
+            "first_answer": pd.DataFrame(first.steps, columns=["topics", "log_mass"]),
+            "topics": topics_table(corpus, counts, drawn.eta),
+        },
+        arrays={"assignments": drawn.assignments},
         answer=answer,
     )
 
 
-def _each_number(
-    task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int
-) -> tuple[list[dict[str, float]], list[str]]:
-    """The evidence of each T at its best h, and warnings. The run can be interrupted anywhere: the finished parts of
-    each T are in the checkpoint."""
-    params = task.params
-    saved: tuple[list[dict[str, float]], list[str]] | None = checkpoint.load()
-    rows, doubts = saved or ([], [])
-    numbers = params["topics"]
-    for number in counted(numbers[len(rows) :], "select", "T", total=len(numbers), done=len(rows)):
-        rng, part = generator(task.seed, f"select/{number}"), checkpoint.part(f"hyperparameters/{number}")
-        chain = full_bayes(corpus, number, sweeps=params["sweeps"], burn_in=params["sweeps"], rng=rng, checkpoint=part)
-        alpha, eta = chain.mode.tolist()
-        found = evidence(
-            corpus,
-            [number],
-            Prior(alpha, eta),
-            method="annealing",
-            sweeps=params["steps"],
-            passes=1,
-            repeats=params["repeats"],
-            seed=task.seed,
-            workers=workers,
-            checkpoint=checkpoint.part(f"evidence/{number}"),
-            unit="steps",
-        )
-        value, error = found["log_evidence"][0], found["standard_error"][0]
-        rows.append(
-            {"topics": number, "alpha": alpha, "eta": eta, "log_evidence": value}
-            | {"standard_error": np.nan if error is None else error, "log_marginal": value + log_volume(chain)}
-        )
-        doubts += found["warnings"]
-        checkpoint.save((rows, doubts))
-    return rows, doubts
+def _first(task: Task, corpus: Corpus, topic_prior: TopicPrior, checkpoint: Any) -> FirstAnswer:
+    """The first answer, told at once."""
+    found: FirstAnswer | None = checkpoint.load()
+    if found is None:
+        found = first_answer(corpus, topic_prior, generator(task.seed, "select/first-answer"))
+        checkpoint.save(found)
+        say(f"first answer, without an error: {found.topics} topics, alpha {found.alpha:.3g}, eta {found.eta:.3g}")
+    return found
 
 
-def log_volume(chain: FullBayes) -> float:
-    """log of the integral over log h of m(h) / m(mode) times the prior density, by Laplace's method."""
-    covariance = np.cov(np.log(chain.draws).T)
-    return float(np.log(2 * np.pi) + 0.5 * np.linalg.slogdet(covariance)[1] - LOG_AREA)
+def headline(found: TopicLaw, number: int) -> dict[str, Any]:
+    """T and what is known about it. If the chains disagree, no probability can be trusted: `between` is None then, and
+    the answer is the range of T that the chains cover."""
+    agree = found.agrees
+    low, high = interval(found, number)
+    return {
+        "topics": number,
+        "agree": agree,
+        "probability": found.posterior[number] if agree else None,
+        "between": [low, high] if agree else None,
+        "range": list(covered(found, LEVEL)),
+    }
 
 
-def _counts(task: Task, corpus: Corpus, topics: int, prior: Prior, checkpoint: Checkpoint) -> np.ndarray:
-    """Counts (terms x topics) after the last sweep of one chain of the chosen model, the chain that `fit` would run."""
-    sweeps = 2 * max(1, task.params["sweeps"] // 2)
-    rng, part = generator(task.seed, "fit/fit/chain-0/"), checkpoint.part("fit")
-    chain = run_chain(corpus, topics, prior, sampler=SAMPLER, sweeps=sweeps, rng=rng, checkpoint=part)
-    return chain.state.term_topic
+def hyper_at(kept: pd.DataFrame, topics: int) -> dict[str, Any]:
+    """alpha and eta given T: the medians, the ends of the middle 95 %, and a region for both. With one topic there is
+    no alpha."""
+    here = kept[kept["topics"] == topics]
+    logs = np.log(here[["alpha", "eta"]].to_numpy())
+    shares = _shares(here)
+    alpha, eta = (hyper_law(column[None], shares[None]) for column in logs.T)
+    if topics == 1:
+        return {"alpha": None, "eta": eta["median"], "hyper": {"alpha": None, "eta": eta}, "region": None}
+    centre = shares @ logs
+    covariance = (logs - centre).T @ ((logs - centre) * shares[:, None])
+    region = Ellipse.around(np.exp(centre), covariance, float(chi2.ppf(LEVEL, 2)), LEVEL)
+    medians = {"alpha": alpha["median"], "eta": eta["median"], "hyper": {"alpha": alpha, "eta": eta}}
+    return {**medians, "region": None if region is None else region.summary()}
 
 
-def _doubts(table: pd.DataFrame, best: int, repeats: int) -> list[str]:
-    said = []
-    if best in (table["topics"].iloc[0], table["topics"].iloc[-1]) and len(table) > 1:
-        said.append(
-            f"The best number of topics, {best}, is at the end of those that were tried, so a better one may lie "
-            "beyond. Try more (--topics)."
-        )
-    near = table[not_excluded(table["log_marginal"].tolist(), table["standard_error"].tolist(), repeats)]
-    if len(near) > 1:
-        said.append(
-            f"The errors are too large to decide between {', '.join(map(str, near['topics']))} topics. Use more "
-            "annealing steps (--steps)."
-        )
-    return said
+def _shares(here: pd.DataFrame) -> np.ndarray:
+    """The weights of these draws; they sum to one. The weights of different chains have different units, so each chain
+    counts by its number of draws."""
+    logs = here["log_weight"]
+    weights = np.exp(logs - logs.groupby(here["chain"]).transform("max"))
+    sums = weights.groupby(here["chain"]).transform("sum")
+    sizes = weights.groupby(here["chain"]).transform("size")
+    return np.asarray(weights / sums * sizes / len(here))
+
+
+def chosen(chains: list[Chain], found: TopicLaw) -> tuple[int, Drawn]:
+    """The most probable T, and one draw from the posterior with it, from the chain that has this T most. In very short
+    chains a T may be probable without having been drawn; then it is not chosen."""
+    drawn = {number for chain in chains for number in chain.drawn_by_topics}
+    number = max(drawn, key=lambda one: found.posterior[one])
+    with_it = [chain for chain in chains if number in chain.drawn_by_topics]
+    best = max(with_it, key=lambda chain: found.by_chain[chain.number].get(number, 0.0))
+    return number, best.drawn_by_topics[number]

@@ -10,7 +10,7 @@ import pandas as pd
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.annealed import STEPS, Annealed
+from bayestopics.evidence.annealed import RUNS, STEPS, Annealed
 from bayestopics.evidence.pmmh import TopicPosterior, Walk, pmmh
 from bayestopics.evidence.pseudo_marginal import SWEEPS, Inner
 from bayestopics.evidence.recipe import Recipe
@@ -21,13 +21,17 @@ from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
 
+REACH = {"gibbs": 1, "annealed": 50}  # of proposals, by default; 1 as in the paper
 
-def recipe(estimate: str, inner: int | None, sampler: str, z_start: str) -> Recipe:
-    """How estimates are made. The sampler and the start are for the estimate gibbs."""
+
+def recipe(estimate: str, inner: int | None, runs: int | None, sampler: str, z_start: str) -> Recipe:
+    """How estimates are made. The sampler and the start are for the estimate gibbs, several runs for annealed."""
     if estimate == "gibbs":
+        if runs is not None:
+            raise InputError("runs are for the estimate annealed; gibbs makes one run for each estimate")
         return Inner(SWEEPS if inner is None else inner, sampler, z_start)
     if estimate == "annealed":
-        return Annealed(STEPS if inner is None else inner)
+        return Annealed(STEPS if inner is None else inner, RUNS if runs is None else runs)
     raise InputError(f"unknown estimate {estimate!r}; choose from gibbs, annealed")
 
 
@@ -39,6 +43,7 @@ def task_of(corpus: Corpus, prior: Prior, walk: Walk, inner: Recipe, seed: int) 
         "starts": list(walk.starts),
         "iterations": walk.iterations,
         "burn_in": walk.burn_in,
+        "reach": walk.reach,
         **inner.settings(),
     }
     sampler = SAMPLERS.get(params.get("sampler", ""))  # none for annealed estimates, and for draws from the prior

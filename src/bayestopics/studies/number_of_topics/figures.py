@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
+from scipy.stats import binom
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
 from bayestopics.evidence.compute import METHODS, PATHS
@@ -34,6 +35,7 @@ from bayestopics.studies.number_of_topics.tables import (
 from bayestopics.studies.records import MissingRecords
 
 WALKS = ("pmmh", "empirical")
+RANK_BINS, FEWEST_FOR_BINS = 10, 100  # fewer corpora have half as many bins
 SHOWN = 1e-3  # probabilities below this are not drawn
 NAMES = {
     "reference": "annealing from a reference (yardstick)",
@@ -173,7 +175,7 @@ def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Fi
         less = {method: table - [best, 0.0] for method, table in found.items()}
         titles = ("near the yardstick, relative to its maximum", "the top of the yardstick alone")
         fifth = best - values.nlargest(5).min()  # at least five T are shown
-        depths = (1.2 * span + 10, max(0.05 * span, fifth) + 10)
+        depths = (1.2 * span + 10, 1.5 * fifth + 10)
         shown = values.index[values > best - depths[1]]
         top = less[YARDSTICK].loc[shown]
         for axis, tables, title, depth in zip(axes[0, 1:], (less, {YARDSTICK: top}), titles, depths, strict=True):
@@ -185,7 +187,9 @@ def draw_evidence(records: list[Result], scale: str, errors: pd.DataFrame) -> Fi
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.yaxis.set_major_formatter("{x:,.0f}")
     if YARDSTICK in found:  # the limits ignore the paper's T, which may be far away
-        axes[0, -1].set_xlim(shown.min() - 1, shown.max() + 1)
+        ends = pd.concat([top["log_evidence"] + sign * top["standard_error"].fillna(0.0) for sign in (-1, 1)])
+        pad = 0.05 * float(np.ptp(ends)) + 1
+        axes[0, -1].set(xlim=(shown.min() - 1, shown.max() + 1), ylim=(ends.min() - pad, ends.max() + pad))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.11, 1, 1))
@@ -272,25 +276,24 @@ def _draw_answers(axis: Axes, table: pd.DataFrame, methods: list[str]) -> None:
 
 
 def draw_jump(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure:
-    """The posterior of T with its errors, and T along every chain."""
+    """The posterior of T by chains over (T, z) beside that by annealed evidence, two methods that share nothing, both
+    with their errors; and T along every chain."""
     jumps, yardsticks = ([r for r in records if r.task.params["kind"] == kind] for kind in ("jump", "evidence"))
     if not jumps:
         raise MissingRecords("no chain over (T, z)")
     record = jumps[0]
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(7.5, 7))
-    shares = record.tables["posterior"].set_index("topics")["probability"]
     known = errors_of(errors, record)["standard_error"]
-    shown = shares[shares > SHOWN]
-    bars = [2 * known[f"p({topics})"] for topics in shown.index]
-    top.bar(shown.index, shown, yerr=bars, capsize=3, color=COLOURS[0], label="chains over (T, z)")
+    chains = pd.DataFrame({"share": record.tables["posterior"].set_index("topics")["probability"]})
+    chains["error"] = [known[f"p({topics})"] for topics in chains.index]
+    methods = {"chains over (T, z)": chains}
     for yardstick in yardsticks:
-        each = posteriors(yardstick.tables["estimates"]).mean()
-        top.plot(each.index, each, "x", color=COLOURS[1], markersize=8, markeredgewidth=2, label="annealed evidence")
+        each = posteriors(yardstick.tables["estimates"])
+        methods["annealed evidence"] = pd.DataFrame({"share": each.mean(), "error": each.sem()})
         best = int(evidence_of(yardstick).idxmax())
         bottom.axhline(best, color=COLOURS[1], linestyle="--", linewidth=1, label="best T by annealed evidence")
-    near = [*shown.index, *(int(evidence_of(one).idxmax()) for one in yardsticks)]
-    top.set(xlabel="number of topics T", ylabel="posterior probability", xlim=(min(near) - 1.5, max(near) + 1.5))
-    top.set_ylim(0, 1.05)
+    _draw_bars(top, methods)
+    top.set(xlabel="number of topics T", ylabel="posterior probability", ylim=(0, 1.05))
     top.xaxis.set_major_locator(MaxNLocator(integer=True))
     top.legend(fontsize=8.5)
     top.set_title(f"{record.task.corpus}: posterior of T, with 2 standard errors")
@@ -307,6 +310,15 @@ def draw_jump(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure
     label_scale(figure, scale)
     figure.tight_layout()
     return figure
+
+
+def _draw_bars(axis: Axes, methods: dict[str, pd.DataFrame]) -> None:
+    """Probabilities of T side by side, with 2 standard errors."""
+    width = 0.8 / len(methods)
+    for number, (name, table) in enumerate(methods.items()):
+        shown = table[table["share"] > SHOWN]
+        places = shown.index + (number - (len(methods) - 1) / 2) * width
+        axis.bar(places, shown["share"], width, yerr=2 * shown["error"], capsize=3, color=COLOURS[number], label=name)
 
 
 # -- the yardstick -------------------------------------------------------------------------------------
@@ -330,6 +342,30 @@ def draw_ladders(records: list[Result], scale: str) -> Figure:
     figure.legend(handles=list(lines.values()), loc="lower center", ncol=2, fontsize=8.5)
     label_scale(figure, scale)
     figure.tight_layout(rect=(0, 0.1, 1, 1))
+    return figure
+
+
+# -- calibration -------------------------------------------------------------------------------------------
+
+
+def draw_calibration(records: list[Result], scale: str) -> Figure:
+    """A histogram of ranks for each law of alpha and eta, with the band of a uniform law."""
+    panels = [
+        (hyper, part) for record in records for hyper, part in record.tables["ranks"].groupby("hyper", sort=False)
+    ]
+    figure, axes = plt.subplots(1, len(panels), figsize=(1 + 4.4 * len(panels), 4.2), squeeze=False, sharey=True)
+    for axis, (hyper, part) in zip(axes[0], panels, strict=True):
+        count = len(part)
+        bins = RANK_BINS if count >= FEWEST_FOR_BINS else RANK_BINS // 2
+        axis.hist(part["rank"], bins=bins, range=(0, 1), color=COLOURS[0], rwidth=0.92, label="simulated corpora")
+        band = binom.ppf([0.025, 0.975], count, 1 / bins)
+        axis.axhspan(*band, color="#bbbbbb", alpha=0.5, linewidth=0, zorder=2, label="95 % of a uniform law")
+        axis.axhline(count / bins, color="#555555", linestyle="--", linewidth=1, zorder=3, label="uniform")
+        axis.set(title=f"alpha and eta {hyper}: {count} corpora", xlabel="rank of the true T in its posterior")
+    axes[0, 0].set_ylabel("number of corpora")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=3, fontsize=8.5)
+    label_scale(figure, scale)
+    figure.tight_layout(rect=(0, 0.08, 1, 1))
     return figure
 
 

@@ -13,7 +13,7 @@ from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen
 
 PARTS = (
     *("exact", "ladders", "walks", "empirical", "slips", "evidence"),
-    *("fitted", "bounds", "jumps", "scores", "distances"),
+    *("fitted", "bounds", "jumps", "calibration", "scores", "distances"),
 )
 WALKS = ("pmmh", "empirical")
 LARGEST_M = 100  # of the paper; chains with a larger m are not among the answers
@@ -57,6 +57,18 @@ JUMPS_TABLE = """
 Chains over T and the assignments, from every start: the mean and the most probable T of each chain alone; the posterior
 mean of T from all chains with its Monte Carlo error; R-hat of T and of the log joint between the chains (above 1.05
 they disagree); and the CPU seconds of all chains.
+"""
+CALIBRATION_FIGURE = """
+Does the posterior of T mean what it says? The rank of the true T in its posterior, over small simulated corpora with T
+drawn from its prior: the share of smaller T, plus a uniform share of the true one. Ranks are uniform if the posterior
+is right; a posterior that is too narrow has too many near 0 and 1. The shaded band holds each bar with a probability of
+95 %. Left: alpha and eta are known; right: they are drawn from their prior and sampled with T. Each corpus has a single
+short chain, so a chain that moves too rarely is seen here too.
+"""
+CALIBRATION_TABLE = """
+Ranks of the true T in its posterior, over small simulated corpora: their mean and standard deviation (0.5 and 0.289 if
+they are uniform), the p-value of a Kolmogorov-Smirnov test, the mean posterior probability of the true T, and how often
+the central 80 % of the ranks holds (0.8 if the posterior is right).
 """
 SCORES_FIGURE = """
 The leave-one-out score of T: the mean over documents of the log probability of a document given all others. Higher is
@@ -120,6 +132,7 @@ def plan(settings: Settings) -> Plan:
         "bounds": [("bounds", entry) for entry in here["bounds"]],
         "ladder": [("ladder", {**e, "law": settings.entries[e["corpus"]].generator}) for e in here["ladders"]],
         "jump": [("jump", entry) for entry in here["jumps"]],
+        "calibration": [("calibration", entry) for entry in here["calibration"]],
         "score": [("leave-one-out", entry) for entry in here["scores"]],
         "distances": [("distances", entry) for entry in here["distances"]],
     }
@@ -223,6 +236,12 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
         **walks,
         **jumps,
         **evidence,
+        "calibration": Figure(
+            "draw_calibration",
+            chosen(runs, "calibration"),
+            CALIBRATION_FIGURE,
+            "the rank of the true T in its posterior",
+        ),
         "scores": Figure("draw_scores", chosen(runs, "score"), SCORES_FIGURE, "leave-one-out scores"),
         "ladders": Figure("draw_ladders", chosen(runs, "ladder"), LADDERS_FIGURE, label),
     }
@@ -263,6 +282,7 @@ def _tables(runs: Mapping[str, Run], timed: bool) -> dict[str, Table]:
     found = {
         "walks": (chosen(runs, *WALKS), "PMMH chains over the number of topics", WALKS_TABLE),
         "jumps": (chosen(runs, "jump"), "Chains over T and the assignments", JUMPS_TABLE),
+        "calibration": (chosen(runs, "calibration"), "The rank of the true T in its posterior", CALIBRATION_TABLE),
         "answers": (_answering(runs), "The number of topics by every method", ANSWERS_FIGURE),
         "evidence": (evidence, "Methods for the evidence, compared with the yardstick", EVIDENCE_TABLE),
         "ladders": (ladders, "Annealing on simulated corpora, from below and from above", LADDERS_TABLE),

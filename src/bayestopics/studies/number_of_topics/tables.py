@@ -96,6 +96,26 @@ def jumps_table(records: list[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def calibration_table(records: list[Result]) -> pd.DataFrame:
+    """One row per law of alpha and eta."""
+    rows = []
+    for record in records:
+        for hyper, part in record.tables["ranks"].groupby("hyper", sort=False):
+            ranks = part["rank"]
+            rows.append(
+                {
+                    "alpha and eta": hyper,
+                    "corpora": len(part),
+                    "mean rank": ranks.mean(),
+                    "standard deviation": ranks.std(),
+                    "p-value": record.metrics[f"p_{hyper}"],
+                    "probability of the true T": part["probability"].mean(),
+                    "in the central 80 %": ranks.between(0.1, 0.9).mean(),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
 def evidence_table(records: list[Result]) -> pd.DataFrame:
     """One row per corpus and method: its best T, and how its order of T and its values compare with the yardstick."""
     yardsticks = {r.task.corpus: evidence_of(r) for r in records if method_of(r) == YARDSTICK}
