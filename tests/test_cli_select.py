@@ -12,11 +12,13 @@ import pytest
 
 from bayestopics import api
 from bayestopics.api import select
+from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.pages import selection
 from bayestopics.pages.selection import write_report
+from bayestopics.runs import select as run
 from test_bad_input import refused, tree
 from test_cli import answer
 
@@ -75,6 +77,7 @@ def test_the_first_answer_is_told_at_once_and_a_finished_report_is_drawn_again(
     out, err = capsys.readouterr()
     (line,) = err.splitlines()
     assert line.startswith("bayestopics: first answer, without an error: ")
+    assert line.endswith("; 2 chains of 160 iterations follow, for a minute or two")
     assert "first answer, before the chains: " in out
     before = tree(tmp_path / "report")
     (tmp_path / "report" / "index.html").unlink()
@@ -113,6 +116,9 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(
         ("--topics 5-2", "is an empty range"),
         ("--iterations 0", "--iterations/--sweeps: 0 is not at least 1"),
         ("--chains 0", "--chains: 0 is not at least 1"),
+        ("--budget 20", "--budget: '20' is not a duration: write 90s, 20m or 1h30m"),
+        ("--budget 0m", "is not a duration"),
+        ("--budget 20m --iterations 5", "give either --budget or --iterations"),
         ("--out {folder}", "exists and is not a run record"),
         ("--out {corpus}", "exists and is not a run record"),
         ("--terms 9", "--terms 9 disagrees with"),
@@ -134,6 +140,21 @@ def test_a_range_is_a_uniform_prior(path: Path, monkeypatch: pytest.MonkeyPatch)
             main(["select", str(path), *words.split()])
     expected = [TopicPrior(2, 5), TopicPrior(3, 27), TopicPrior(1, 9, "geometric", 0.2), TopicPrior(1, 27)]
     assert given == expected  # 27 is the square root of 750 tokens
+
+
+def test_a_budget_gives_the_length_of_the_chains(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards a burn-in, chains that wait for a process, and minutes that are left out."""
+    given: list[dict[str, int]] = []
+    monkeypatch.setattr(run, "task_of", lambda *_, **how: given.append(how) or (_ for _ in ()).throw(Called))
+    for budget, chains, workers in (("1h30m", 4, 2), ("90m", 3, 2), ("45m", 4, 4), ("10800s", 4, 1), ("1s", 8, 1)):
+        with pytest.raises(Called):
+            main(["select", str(path), "--budget", budget, "--chains", str(chains), "--workers", str(workers)])
+    half = 2700 / (2 * 200e-9 * 750)  # 45 minutes, for 750 tokens
+    assert [one["iterations"] for one in given] == [pytest.approx(half, abs=1)] * 4 + [500]
+    with pytest.raises(InputError, match="not positive"):
+        select(read_corpus(path), budget=0.0)
+    with pytest.raises(InputError, match="either a budget"):
+        select(read_corpus(path), budget=60.0, iterations=10)
 
 
 class Called(Exception):

@@ -14,6 +14,7 @@ A run that was interrupted continues where it stopped when the same function is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -371,6 +372,7 @@ def select(
     chains: int = 4,
     iterations: int | None = None,
     burn_in: int | None = None,
+    budget: float | None = None,
     seed: int = 0,
     workers: int = 1,
     out: Folder = None,
@@ -391,6 +393,9 @@ def select(
     iterations, burn_in : int, optional
         The number of iterations to keep from each chain, by default according to the size of the corpus, and the number
         to drop before them, by default as many.
+    budget : float, optional
+        Instead of `iterations`: about how many seconds the chains may take with this number of workers. The length of
+        the chains follows from the size of the corpus, not from the speed of the machine.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -414,6 +419,12 @@ def select(
         if not numbers or numbers != list(range(numbers[0], numbers[-1] + 1)):
             raise InputError(f"the numbers of topics must be a range without gaps, not {list(prior)}")
         prior = TopicPrior(numbers[0], numbers[-1])
+    if budget is not None and iterations is not None:
+        raise InputError("give either a budget or a number of iterations")
+    if budget is not None:
+        if not 0 < budget < math.inf:
+            raise InputError(f"a budget of {budget} seconds is not positive and finite")
+        iterations = run.iterations_within(corpus, budget, chains, workers)
     kept = run.default_iterations(corpus) if iterations is None else iterations
     task = run.task_of(corpus, prior, seed, chains=chains, iterations=kept, burn_in=burn_in)
     return _run(SelectResult, task, run.compute, corpus, workers, out, overwrite)

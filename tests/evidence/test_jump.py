@@ -571,3 +571,16 @@ def test_what_cannot_be_run_is_refused() -> None:
     empty = Corpus(np.zeros(0, np.int32), np.zeros(0, np.int32), 2, ("a",), name="empty")
     with pytest.raises(InputError, match="empty: the corpus has no words"):
         run_chains(empty, PRIOR, walk)
+
+
+def test_a_chain_without_moves_has_the_same_kinds_of_columns() -> None:
+    """Guards columns of objects, which are read back from a record as numbers."""
+    moved, still = (
+        Chain(number, 1, np.random.default_rng(0), np.zeros(1, np.int32), 1, 0, {}, {}, np.zeros((0, 8)))
+        for number in range(2)
+    )
+    moved.moves.append((3, 1.0, 7.0, -2.5, -3.5, 0.0))
+    kinds = ["int64", "int64", "bool", "int64", "float64", "float64", "bool"]
+    for chains in ([moved, still], [still, moved], [still]):
+        assert moves_table(chains).dtypes.map(str).tolist() == kinds
+    assert moves_table([still, moved]).to_numpy().tolist() == [[0, 3, True, 7, -2.5, -3.5, False]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
@@ -167,6 +168,15 @@ def number(text: str) -> float:
     if not math.isfinite(value) or value <= 0:
         raise argparse.ArgumentTypeError(f"{text} is not positive and finite")
     return value
+
+
+def duration(text: str) -> float:
+    """Seconds: 90s, 20m, 1h30m."""
+    found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", text, re.ASCII)
+    seconds = sum(int(part) * unit for part, unit in zip(found.groups("0"), (3600, 60, 1), strict=True)) if found else 0
+    if seconds == 0 or seconds >= 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 90s, 20m or 1h30m")
+    return float(seconds)
 
 
 def alpha(text: str) -> float | tuple[float, ...]:

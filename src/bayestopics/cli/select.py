@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, count, counts, given, positive
+from bayestopics.cli.arguments import Parser, add_workers, count, counts, duration, given, positive
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -34,6 +34,8 @@ def arguments(parser: Parser) -> None:
         "about 20 minutes on 2 cores)"
     )
     parser.add_argument("--iterations", "--sweeps", type=positive, metavar="n", help=about)
+    about = "instead of --iterations: about how long the chains may take, such as 90s, 20m or 1h30m"
+    parser.add_argument("--budget", type=duration, metavar="TIME", help=about)
     about = "number of iterations to drop before the first one that is kept (default: as many as are kept)"
     parser.add_argument("--burn-in", type=count, metavar="b", help=about)
     add_workers(parser, "number of processes that share the chains")
@@ -43,6 +45,8 @@ def check(options: argparse.Namespace) -> tuple[int | None, int | None]:
     """The ends of the range of T, where they are given."""
     from bayestopics.base.problems import InputError
 
+    if options.budget is not None and options.iterations is not None:
+        raise InputError("give either --budget or --iterations")
     if options.topics is None:
         return options.min, options.max
     if options.min is not None or options.max is not None:
@@ -61,7 +65,7 @@ def call(corpus: Corpus, options: argparse.Namespace) -> SelectResult:
     low, high = check(options)
     usual = default_prior(corpus)
     prior = TopicPrior.parse(options.prior, low or usual.low, high or usual.high)
-    work = given(options, "chains", "iterations", "burn_in", "workers")
+    work = given(options, "chains", "iterations", "burn_in", "budget", "workers")
     return select(corpus, prior, **work, **options.place)
 
 

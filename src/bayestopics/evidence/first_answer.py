@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import ceil, isqrt
+from time import process_time
 
 import numpy as np
 
@@ -43,6 +44,7 @@ class FirstAnswer:
     assignments: np.ndarray  # int32[N]
     alpha: float
     eta: float
+    seconds: float  # of one iteration of the short chain
     steps: list[tuple[int, float]] = field(default_factory=list)  # T and log mass of each step
 
 
@@ -61,7 +63,9 @@ def first_answer(corpus: Corpus, topic_prior: TopicPrior, rng: np.random.Generat
         if state.topics == low:
             break
         state = merge(corpus, state, max(low, state.topics - ceil(SHARE * state.topics)))
-    return FirstAnswer(*_short_chain(corpus, best, topic_prior, rng), steps)
+    began = process_time()
+    found = _short_chain(corpus, best, topic_prior, rng)
+    return FirstAnswer(*found, (process_time() - began) / (PUSHED + FREE), steps)
 
 
 def _settle(corpus: Corpus, state: State, rng: np.random.Generator) -> State:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -36,10 +34,8 @@ def batches_table(chains: list[Chain]) -> pd.DataFrame:
 
 def moves_table(chains: list[Chain]) -> pd.DataFrame:
     """One row per proposed split or merge."""
-    tables: list[Any] = []
-    for chain in chains:
-        table = pd.DataFrame(chain.moves, columns=list(MOVES))
-        table = table.astype({"iteration": np.int64, "split": bool, "tokens": np.int64, "accepted": bool})
-        table.insert(0, "chain", chain.number)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    rows = [(chain.number, *move) for chain in chains for move in chain.moves]
+    table = pd.DataFrame(rows, columns=["chain", *MOVES])
+    whole, yes = ("chain", "iteration", "tokens"), ("split", "accepted")
+    kinds = dict.fromkeys(whole, np.int64) | dict.fromkeys(yes, bool)
+    return table.astype(dict.fromkeys(MOVES, np.float64) | kinds)  # also without rows

@@ -9,7 +9,7 @@ to trust it. alpha, eta and the topics that are shown are those of the most prob
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import isqrt
+from math import ceil, isqrt
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,11 @@ from bayestopics.runs.task import OWN, Task, describe
 from bayestopics.runs.words import top_words, topics_table
 
 LEVEL = 0.95
-# iterations to keep: about 20 minutes on 2 cores for 100,000 tokens and 50 topics
+# iterations to keep, by default: few on a small corpus, else as many as 4 chains can make in 20 minutes on 2 cores
 SMALL, FEW = 10_000, 2000  # up to so many tokens
-NORMAL, DRAWS, FEWEST = 5000, 500_000_000, 500  # more; then so many draws of a token, but never fewer iterations
+NORMAL, FEWEST = 5000, 500
+MINUTES = 20
+DRAW = 200e-9  # seconds to draw the topic of one token: 80e-9 with 30 topics and 150e-9 with 75 were measured on whales
 
 
 def default_prior(corpus: Corpus) -> TopicPrior:
@@ -51,7 +53,14 @@ def default_prior(corpus: Corpus) -> TopicPrior:
 def default_iterations(corpus: Corpus) -> int:
     if corpus.token_count <= SMALL:
         return FEW
-    return max(FEWEST, min(NORMAL, DRAWS // corpus.token_count))
+    return min(NORMAL, iterations_within(corpus, 60 * MINUTES, chains=4, workers=2))
+
+
+def iterations_within(corpus: Corpus, seconds: float, chains: int, workers: int) -> int:
+    """How many iterations each chain can keep if all chains, with a burn-in as long, may take so many seconds. This
+    depends on the size of the corpus alone, not on the speed of the machine, so that a run can be repeated."""
+    for_each = seconds / ceil(chains / workers)
+    return max(FEWEST, int(for_each / (2 * DRAW * max(1, corpus.token_count))))
 
 
 def task_of(
@@ -76,7 +85,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
     Array: `assignments`, the draw that they come from."""
     params = task.params
     topic_prior = TopicPrior(**params["topics"])
-    first = _first(task, corpus, topic_prior, checkpoint.part("first-answer"))
+    first = _first(task, corpus, topic_prior, checkpoint.part("first-answer"), workers)
     begin_at = starts(first.topics, topic_prior, params["chains"])
     walk = Walk(topic_prior, begin_at, params["iterations"], params["burn_in"])
     work: Any = {"seed": task.seed, "workers": workers, "checkpoint": checkpoint.part("chains")}
@@ -118,13 +127,19 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
     )
 
 
-def _first(task: Task, corpus: Corpus, topic_prior: TopicPrior, checkpoint: Any) -> FirstAnswer:
-    """The first answer, told at once."""
+def _first(task: Task, corpus: Corpus, topic_prior: TopicPrior, checkpoint: Any, workers: int) -> FirstAnswer:
+    """The first answer, told at once, with how long the chains will take."""
     found: FirstAnswer | None = checkpoint.load()
     if found is None:
         found = first_answer(corpus, topic_prior, generator(task.seed, "select/first-answer"))
         checkpoint.save(found)
-        say(f"first answer, without an error: {found.topics} topics, alpha {found.alpha:.3g}, eta {found.eta:.3g}")
+        chains, each = task.params["chains"], task.params["burn_in"] + task.params["iterations"]
+        minutes = round(ceil(chains / workers) * each * found.seconds / 60)
+        say(
+            f"first answer, without an error: {found.topics} topics, alpha {found.alpha:.3g}, eta {found.eta:.3g}; "
+            f"{chains} chains of {each:,} iterations follow, "
+            + (f"for about {minutes} minutes" if minutes > 1 else "for a minute or two")
+        )
     return found
 
 
