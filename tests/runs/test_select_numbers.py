@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ def law_of(by_chain: list[dict[int, float]], error: float = 0.01, rhat: float | 
 
 def test_the_range_and_the_length_follow_from_the_size() -> None:
     assert select.default_prior(CORPUS) == TopicPrior(1, 7)
-    assert select.default_iterations(CORPUS) == select.FEW
+    sizes = {60: 5000, 300_000: 5000, 1_000_000: 1500, 100_000_000: 500}  # 1500: 600 s / (2 x 200 ns x tokens)
+    assert {n: select.default_iterations(SimpleNamespace(token_count=n)) for n in sizes} == sizes  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -151,8 +153,10 @@ def compute(folder: Path) -> Any:
     return select.compute(task, CORPUS, Checkpoint(folder, task))
 
 
-def test_the_first_chain_goes_on_from_the_first_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Guards a first answer that no chain uses, and h that starts elsewhere."""
+def test_the_first_chain_goes_on_from_the_first_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Guards a first answer that no chain uses, h that starts elsewhere, and a wrong promise of time."""
     z = np.arange(60, dtype=np.int32) % 4
     asked: dict[str, Any] = {}
 
@@ -163,11 +167,13 @@ def test_the_first_chain_goes_on_from_the_first_answer(monkeypatch: pytest.Monke
         asked.update(how, prior=prior, walk=walk)
         raise Asked
 
-    answer = FirstAnswer(4, z, 0.3, 0.6, [(5, -9.0), (4, -8.0)])
+    answer = FirstAnswer(4, z, 0.3, 0.6, 30.0, [(5, -9.0), (4, -8.0)])
     monkeypatch.setattr(select, "first_answer", lambda corpus, prior, rng: answer)
     monkeypatch.setattr(select, "run_chains", run_chains)
     with pytest.raises(Asked):
         compute(tmp_path)
+    told = "4 topics, alpha 0.3, eta 0.6; 2 chains of 40 iterations follow, for about 40 minutes\n"
+    assert capsys.readouterr().err.endswith(told)
     assert asked["hyper"] == ENDS
     assert list(asked["found"]) == [0]
     assert_array_equal(asked["found"][0], z)

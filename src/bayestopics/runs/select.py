@@ -37,9 +37,8 @@ from bayestopics.runs.task import OWN, Task, describe
 from bayestopics.runs.words import top_words, topics_table
 
 LEVEL = 0.95
-# iterations to keep, by default: few on a small corpus, else as many as 4 chains can make in 20 minutes on 2 cores
-SMALL, FEW = 10_000, 2000  # up to so many tokens
-NORMAL, FEWEST = 5000, 500
+# iterations to keep, by default: as many as 4 chains can make in 20 minutes on 2 cores, between these
+FEWEST, MOST = 500, 5000
 MINUTES = 20
 DRAW = 200e-9  # seconds to draw the topic of one token: 80e-9 with 30 topics and 150e-9 with 75 were measured on whales
 
@@ -51,9 +50,7 @@ def default_prior(corpus: Corpus) -> TopicPrior:
 
 
 def default_iterations(corpus: Corpus) -> int:
-    if corpus.token_count <= SMALL:
-        return FEW
-    return min(NORMAL, iterations_within(corpus, 60 * MINUTES, chains=4, workers=2))
+    return min(MOST, iterations_within(corpus, 60 * MINUTES, chains=4, workers=2))
 
 
 def iterations_within(corpus: Corpus, seconds: float, chains: int, workers: int) -> int:
