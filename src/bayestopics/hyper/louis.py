@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, polygamma
+from scipy.stats import chi2
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import agreement, hotelling, into_batches, pooled
 from bayestopics.hyper.best import imprecision
-from bayestopics.lda.state import State
+from bayestopics.lda.state import Prior, State
 
 CLEAR = 3.0  # the information is clearly positive if its smallest eigenvalue is more than so many of its own errors
 LEVEL = 0.95
@@ -50,6 +51,45 @@ class Derivatives:
         of_eta = _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
         first, second = np.array([of_alpha, of_eta]).T
         return first, np.diag(second)
+
+
+class AsymmetricDerivatives:
+    """The same with respect to (log alpha_1, ..., log alpha_T, log eta): every topic has its own alpha."""
+
+    def __init__(self, corpus: Corpus, topics: int, h: np.ndarray) -> None:
+        alpha, eta = h[:-1], float(h[-1])
+        often = np.bincount(corpus.terms, minlength=1).max()
+        self.of_document = of_counts(alpha[:, None], np.arange(corpus.document_lengths.max() + 1))
+        self.of_term = of_counts(eta, np.arange(often + 1))
+        self.total_eta = corpus.term_count * eta
+        # lG(A) - lG(n_d + A), A = sum_t alpha_t, the same in every draw; d log A / d log alpha_t is the share of t in A
+        first, second = -of_counts(float(alpha.sum()), corpus.document_lengths).sum(axis=1)
+        shares = np.append(alpha / alpha.sum(), 0.0)
+        self.documents = first * shares
+        self.bend = first * np.diag(shares) + (second - first) * np.outer(shares, shares)
+
+    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """(float64[T + 1], float64[T + 1, T + 1])."""
+        of_alpha = np.einsum("ktc,tc->kt", self.of_document, by_topic(state, self.of_document.shape[2]))
+        of_eta = _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
+        first, second = np.append(of_alpha, of_eta[:, None], axis=1)
+        return first + self.documents, np.diag(second) + self.bend
+
+
+def by_topic(state: State, counts: int) -> np.ndarray:
+    """float64[T, counts]: in how many documents each topic has 0, 1, 2, ... tokens."""
+    places = state.document_topic + counts * np.arange(state.topics)
+    return np.bincount(places.ravel(), minlength=counts * state.topics).reshape(state.topics, counts).astype(float)
+
+
+def derivatives(corpus: Corpus, topics: int, h: np.ndarray) -> Derivatives | AsymmetricDerivatives:
+    """At h = (alpha, eta), or h = (alpha_1, ..., alpha_T, eta)."""
+    return (Derivatives if len(h) == 2 else AsymmetricDerivatives)(corpus, topics, h)
+
+
+def prior_at(h: np.ndarray) -> Prior:
+    alpha = tuple(h[:-1].tolist())
+    return Prior(alpha[0] if len(alpha) == 1 else alpha, float(h[-1]))
 
 
 def _sum(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -92,7 +132,10 @@ class Estimate:
 
         In standard deviations of h, that is about half the square of the step, times the skewness of m.
         """
-        if self.step @ np.linalg.solve(self.covariance, self.step) <= hotelling(self.count, LEVEL, len(self.x)):
+        p = len(self.x)
+        # chains that disagree, and are few, have no joint quantile; that of normal deviates is smaller
+        radius = hotelling(self.count, LEVEL, p) if self.count > p else float(chi2.ppf(LEVEL, p))
+        if self.step @ np.linalg.solve(self.covariance, self.step) <= radius:
             return True
         return self.clear and float(self.step @ self.information @ self.step) / 2 <= NEGLIGIBLE * self.imprecision
 
@@ -103,11 +146,16 @@ def second_derivative(bend: np.ndarray, away: np.ndarray, shares: np.ndarray) ->
     return np.asarray(bend + np.einsum("...nk,...nl,n->...kl", away, away, shares))
 
 
-def estimate(x: np.ndarray, scores: np.ndarray, bends: np.ndarray) -> Estimate:
-    """From the scores of m chains (m x n x p) at x, and the means of ds/dx over their batches (m x batches x p x p)."""
+def estimate(x: np.ndarray, scores: np.ndarray, bends: np.ndarray, apart: bool = False) -> Estimate:
+    """From the scores of m chains (m x n x p) at x, and the means of ds/dx over their batches (m x batches x p x p).
+
+    With `apart`, Var(s) is that within the chains: chains in different modes of z, none of which visits the others,
+    say nothing about the variance between modes.
+    """
     chains, each = bends.shape[:2]
     gradient = scores.mean(axis=(0, 1))
-    away = (scores - gradient).reshape(chains, each, -1, len(x))
+    center = scores.mean(axis=1, keepdims=True) if apart else gradient
+    away = (scores - center).reshape(chains, each, -1, len(x))
     length = away.shape[2]
     curved = second_derivative(bends, away, np.full(length, 1 / length))  # one matrix per batch
     information = -curved.mean(axis=(0, 1))
