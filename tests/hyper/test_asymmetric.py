@@ -238,6 +238,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert text.startswith("topic      alpha  Monte Carlo error  95% given the corpus")
     assert f"    0  {found['alpha'][0]:9.4g}" in text
     assert f"log m is {found['gain']['log_m']:.1f} nats" in text
+    assert "larger than with the best single alpha" in text
     result = HyperResult.load(tmp_path / "out")
     assert result.tables["alpha"]["alpha"].tolist() == found["alpha"]
     assert list(result.tables["path"]) == ["step", "alpha_0", "alpha_1", "eta"]
@@ -253,6 +254,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_an_option_of_tempering_is_refused() -> None:
     with pytest.raises(InputError, match="method score only, not by tempering"):
         hyper(SMALL, 2, asymmetric=True, integrate=True)
+    with pytest.raises(InputError, match="between 0 and 1"):
+        hyper(SMALL, 2, asymmetric=True, precision=1.5)
     with pytest.raises(InputError, match="method score only, not by gibbs-em"):
         hyper(SMALL, 2, asymmetric=True, method="gibbs-em")
 

@@ -36,7 +36,7 @@ from bayestopics.hyper.louis import LEVEL, Estimate
 from bayestopics.hyper.score import LONGEST_STEP, MOST_STEPS, Found, Walk, inside, score
 from bayestopics.hyper.score_chains import Crew, Range
 from bayestopics.hyper.search import SHORTEST
-from bayestopics.hyper.several import disagreement, short_of
+from bayestopics.hyper.several import check_precision, disagreement, short_of
 from bayestopics.lda.state import count
 from bayestopics.lda.urns import ENDS
 
@@ -164,6 +164,7 @@ def asymmetric(
     checkpoint: Checkpoint | None = None,
 ) -> Asymmetric:
     """Find the best alpha of each topic, and eta; the arguments are those of `score`."""
+    check_precision(precision)
     checkpoint, some = checkpoint or NoCheckpoint(), max(SHORTEST, sweeps // 5)
     work: Any = {"seed": seed, "alphas": alphas, "etas": etas, "shape": shape, "sampler": sampler, "workers": workers}
     inside_of_it = checkpoint.part("symmetric")
@@ -239,18 +240,7 @@ def _answer(
     place = np.argsort(labels)
     among = np.cumsum(known) - 1  # where the parameters that are known are in `last`
     kept = among[order[known[order]]]
-    last = Estimate(
-        last.x[kept],
-        last.gradient[kept],
-        last.information[np.ix_(kept, kept)],
-        last.upwards[np.ix_(kept, kept)],
-        last.clearness,
-        last.step[kept],
-        last.covariance[np.ix_(kept, kept)],
-        last.count,
-        last.agreement,
-        last.of_chains[:, kept],
-    )
+    last = last.of(kept)
     said = _doubts(walk, last, known[order], at_ends(x, limits)[order], precision)
     path = [[step[k] for k in order] for step in walk.path]
     return Asymmetric(

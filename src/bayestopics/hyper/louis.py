@@ -11,7 +11,7 @@ all given w, at h. Both need the counts of z only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma, polygamma
@@ -125,6 +125,14 @@ class Estimate:
     def imprecision(self) -> float:
         """The largest Monte Carlo deviation of x + step, in standard deviations of h itself, over all directions."""
         return imprecision(self.covariance, np.linalg.inv(self.information))
+
+    def of(self, order: np.ndarray) -> Estimate:
+        """The same, with its parameters in another order."""
+        square = np.ix_(order, order)
+        vectors = {"x": self.x, "gradient": self.gradient, "step": self.step}
+        matrices = {"information": self.information, "upwards": self.upwards, "covariance": self.covariance}
+        moved = {name: one[order] for name, one in vectors.items()} | {n: one[square] for n, one in matrices.items()}
+        return replace(self, **moved, of_chains=self.of_chains[:, order])
 
     @property
     def settled(self) -> bool:

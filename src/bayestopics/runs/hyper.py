@@ -34,8 +34,8 @@ def task_of(corpus: Corpus, topics: int, *, method: str, sweeps: int | None, see
     """`how`: alphas, etas, shape, sampler, search, chains, precision, integrate, asymmetric."""
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; choose from {', '.join(METHODS)}")
-    if not how["asymmetric"]:
-        how = {name: value for name, value in how.items() if name != "asymmetric"}
+    if not how.get("asymmetric", False):
+        how.pop("asymmetric", None)
     elif method != "score":
         raise InputError(f"an alpha for each topic (--asymmetric) is found by the method score only, not by {method}")
     module = sampler_by_name(how["sampler"])

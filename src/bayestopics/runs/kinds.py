@@ -510,11 +510,9 @@ def _asymmetric_lines(answer: Mapping[str, Any]) -> list[str]:
     )
     gained, single = answer["gain"], answer["symmetric"]
     scatter = "" if gained["standard_error"] is None else f" (standard error {gained['standard_error']:.2g})"
-    lines += [
-        "",
-        f"gain     log m is {gained['log_m']:.1f} nats{scatter} larger than with one alpha for all topics, at its best "
-        f"(alpha {single['alpha']:.3g}, eta {single['eta']:.3g}); there are {len(answer['alpha']) - 1} more parameters",
-    ]
+    size = f"{abs(gained['log_m']):.1f} nats{scatter} {'larger' if gained['log_m'] > 0 else 'smaller'}"
+    best = f"alpha {single['alpha']:.3g}, eta {single['eta']:.3g}"
+    lines += ["", f"gain: log m is {size} than with the best single alpha ({best})"]
     return [*lines, *_agreement_lines(answer)]
 
 
