@@ -33,23 +33,33 @@ def of_counts(x: float | np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.array([first, first + x**2 * (polygamma(1, counts + x) - polygamma(1, x))])
 
 
+class OfEta:
+    """The first and second derivatives of log p(w | z, eta) with respect to log eta, at one eta."""
+
+    def __init__(self, corpus: Corpus, eta: float) -> None:
+        often = np.bincount(corpus.terms, minlength=1).max()
+        self.of_term = of_counts(eta, np.arange(often + 1))
+        self.total_eta = corpus.term_count * eta
+
+    def __call__(self, state: State) -> np.ndarray:
+        """float64[2]."""
+        return _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
+
+
 class Derivatives:
     """The first and second derivatives of log p(w, z | h) with respect to (log alpha, log eta), at one h."""
 
     def __init__(self, corpus: Corpus, topics: int, h: np.ndarray) -> None:
         alpha, eta = h.tolist()
-        often = np.bincount(corpus.terms, minlength=1).max()
         self.of_document = of_counts(alpha, np.arange(corpus.document_lengths.max() + 1))
-        self.of_term = of_counts(eta, np.arange(often + 1))
-        self.total_eta = corpus.term_count * eta
+        self.of_eta = OfEta(corpus, eta)
         # lG(T alpha) - lG(n_d + T alpha), the same in every draw
         self.documents = -of_counts(topics * alpha, corpus.document_lengths).sum(axis=1)
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(float64[2], float64[2, 2])."""
         of_alpha = _sum(self.of_document, state.document_topic) + self.documents
-        of_eta = _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
-        first, second = np.array([of_alpha, of_eta]).T
+        first, second = np.array([of_alpha, self.of_eta(state)]).T
         return first, np.diag(second)
 
 
@@ -58,10 +68,8 @@ class AsymmetricDerivatives:
 
     def __init__(self, corpus: Corpus, topics: int, h: np.ndarray) -> None:
         alpha, eta = h[:-1], float(h[-1])
-        often = np.bincount(corpus.terms, minlength=1).max()
         self.of_document = of_counts(alpha[:, None], np.arange(corpus.document_lengths.max() + 1))
-        self.of_term = of_counts(eta, np.arange(often + 1))
-        self.total_eta = corpus.term_count * eta
+        self.of_eta = OfEta(corpus, eta)
         # lG(A) - lG(n_d + A), A = sum_t alpha_t, the same in every draw; d log A / d log alpha_t is the share of t in A
         first, second = -of_counts(float(alpha.sum()), corpus.document_lengths).sum(axis=1)
         shares = np.append(alpha / alpha.sum(), 0.0)
@@ -71,8 +79,7 @@ class AsymmetricDerivatives:
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(float64[T + 1], float64[T + 1, T + 1])."""
         of_alpha = np.einsum("ktc,tc->kt", self.of_document, by_topic(state, self.of_document.shape[2]))
-        of_eta = _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
-        first, second = np.append(of_alpha, of_eta[:, None], axis=1)
+        first, second = np.append(of_alpha, self.of_eta(state)[:, None], axis=1)
         return first + self.documents, np.diag(second) + self.bend
 
 
