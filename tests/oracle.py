@@ -120,6 +120,14 @@ def transition_matrix(exact: Enumeration, log_transition: Callable[[State, np.nd
     return np.exp([[log_transition(state, target) for target in exact.assignments] for state in states])
 
 
+def differences(f: Callable[[np.ndarray], float], x: np.ndarray, step: float = 2e-3) -> tuple[np.ndarray, np.ndarray]:
+    """The first and second derivatives of f at x, by central differences."""
+    one = np.eye(len(x)) * step
+    first = np.array([(8 * (f(x + e) - f(x - e)) - f(x + 2 * e) + f(x - 2 * e)) / 12 / step for e in one])
+    second = [[(f(x + d + e) - f(x + d - e) - f(x - d + e) + f(x - d - e)) / 4 / step**2 for d in one] for e in one]
+    return first, np.array(second)
+
+
 # -- plain twins, and faults for negative controls ---------------------------------------------------
 
 FAULTS = ("decrement", "topic total", "alpha", "vocabulary")

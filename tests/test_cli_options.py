@@ -46,12 +46,13 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "hyper": (
         "--topics 3 --method tempering --alpha-range 0.1,0.2 --eta-range 0.3,0.4 --grid 5x6 --search iterative-grid "
-        "--sweeps 1100 --chains 12 --precision 0.2 --integrate --sampler sparse --workers 14",
+        "--sweeps 1100 --chains 12 --precision 0.2 --integrate --asymmetric --sampler sparse --workers 14",
         {
             "topics": 3,
             "method": "tempering",
             "precision": 0.2,
             "integrate": True,
+            "asymmetric": True,
             "alpha_range": (0.1, 0.2),
             "eta_range": (0.3, 0.4),
             "grid": (5, 6),
@@ -243,8 +244,9 @@ def test_work_that_a_method_does_not_know_is_no_part_of_its_task() -> None:
     assert not {"search", "chains"} & em.params.keys()
     assert em.params["sweeps"] == hyper.METHODS["gibbs-em"]
     one = hyper.task_of(CORPUS, 3, method="score", sweeps=None, seed=1, **how)
-    assert "search" not in one.params
+    assert not {"search", "asymmetric"} & one.params.keys()
     assert one.params["chains"] == 4
+    assert hyper.task_of(CORPUS, 3, method="score", sweeps=None, seed=1, **how, asymmetric=True).params["asymmetric"]
     work = {"sweeps": 1, "burn_in": 0, "heldout": 0.2, "documents": 3, "thin": 1, "particles": 1, "beta": "drawn"}
     one = score.task_of(CORPUS, 3, Prior(), method="completion", sampler="sparse", seed=1, **work, warm_up=0)
     assert not {"documents", "thin", "particles", "beta", "warm_up"} & one.params.keys()

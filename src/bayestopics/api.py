@@ -292,6 +292,7 @@ def hyper(
     topics: int = 10,
     *,
     method: str | None = None,
+    asymmetric: bool = False,
     alpha_range: tuple[float, float] | None = None,
     eta_range: tuple[float, float] | None = None,
     grid: tuple[int, int] | None = None,
@@ -319,6 +320,10 @@ def hyper(
         ``"score"``, the default, and ``"tempering"`` are the methods to trust; ``"gibbs-em"``, ``"variational-em"`` and
         ``"full-bayes"`` are there for comparison. With an argument that only tempering knows (``grid``, ``search`` or
         ``integrate``), tempering is the default.
+    asymmetric : bool
+        For score chains: find an alpha for each topic. The answer's ``alpha`` is then a list from large to small, with
+        ``standard_error``, ``region`` and ``top_words`` in the same order, and ``gain`` is how much larger log m is
+        than with the best single alpha (``symmetric``). ``Prior(tuple(alpha), eta)`` takes such a list.
     alpha_range, eta_range : pair of float, optional
         The ranges to search, for score chains, tempering and full Bayes. By default, 0.0001 to 10,000.
     grid : pair of int, optional
@@ -361,6 +366,7 @@ def hyper(
         method = "score" if grid is None and search == "pilot" and not integrate else "tempering"
     ranges = {"alphas": alpha_range, "etas": eta_range, "shape": grid}
     how: dict[str, Any] = {**ranges, "search": search, "chains": chains, "precision": precision, "integrate": integrate}
+    how["asymmetric"] = asymmetric
     task = run.task_of(corpus, topics, method=method, sweeps=sweeps, seed=seed, sampler=sampler, **how)
     return _run(HyperResult, task, run.compute, corpus, workers, out, overwrite)
 

@@ -77,3 +77,21 @@ def test_pieces() -> None:
     assert count == 12
     assert hotelling(10**7, 0.95) == pytest.approx(5.99, abs=0.01)
     assert hotelling(10, 0.95) == pytest.approx(2 * 9 / 8 * 4.459, abs=0.01)
+
+
+def test_few_chains_that_disagree_about_many_numbers() -> None:
+    """Four chains and six numbers: the deviations of the chains, and a covariance that can be inverted."""
+    rng = np.random.default_rng(2)
+    batches = rng.normal(size=(4, 10, 6))
+    assert pooled(batches)[1] == 40
+    batches[:, :, 2] += np.array([0.0, 3.0, -2.0, 5.0])[:, None]
+    covariance, count = pooled(batches)
+    of_chains = batches.mean(axis=1).var(axis=0, ddof=1) / 4
+    assert count == 4
+    assert covariance[2, 2] == pytest.approx(of_chains[2])
+    assert np.all(np.diag(covariance) >= of_chains - 1e-12)
+    assert np.linalg.eigvalsh(covariance)[0] > 0
+
+
+def test_many_numbers_need_more_batches() -> None:
+    assert [batches_each(8, p) for p in (2, 10, 11, 21, 101)] == [4, 4, 5, 8, 38]

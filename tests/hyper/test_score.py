@@ -20,7 +20,7 @@ from bayestopics.hyper.louis import Derivatives, Estimate, estimate, second_deri
 from bayestopics.hyper.score_chains import leg
 from bayestopics.lda.state import Prior
 from dying import resumed
-from oracle import all_assignments, enumerate_all, log_joint, tiny_corpus
+from oracle import all_assignments, differences, enumerate_all, log_joint, tiny_corpus
 from two_topics_oracle import log_marginal
 
 TINY = tiny_corpus([[0, 1, 1, 2], [0, 0], [2, 1], []], 3)
@@ -32,14 +32,6 @@ EXACT = np.array([0.43472317, 0.18625087])
 
 def log_m(corpus: Corpus, topics: int, x: np.ndarray) -> float:
     return enumerate_all(corpus, topics, Prior(*np.exp(x).tolist())).log_evidence
-
-
-def differences(f, x: np.ndarray, step: float = 2e-3) -> tuple[np.ndarray, np.ndarray]:
-    """The first and second derivatives of f at x, by central differences."""
-    one = np.eye(len(x)) * step
-    first = np.array([(8 * (f(x + e) - f(x - e)) - f(x + 2 * e) + f(x - 2 * e)) / 12 / step for e in one])
-    second = [[(f(x + d + e) - f(x + d - e) - f(x - d + e) + f(x - d - e)) / 4 / step**2 for d in one] for e in one]
-    return first, np.array(second)
 
 
 def exact(topics: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,15 +150,15 @@ def test_precision_makes_the_chains_longer() -> None:
 def test_a_limit_ends_the_steps() -> None:
     """Of alpha, if eta hardly moves; not before alpha is there."""
     one = made_up(0.5, 0.02)
-    assert score._at_the_limit(one, one.step, np.zeros(2))
-    assert not score._at_the_limit(one, one.step, np.array([0.2, 0.0]))  # it can go on to 0.2
-    assert not score._at_the_limit(one, one.step, one.step)
-    assert not score._at_the_limit(one, np.array([0.5, 0.1]), np.array([0.0, 0.1]))
-    assert score._at_the_limit(one, np.array([0.5, 0.05]), np.array([0.0, 0.05]))
+    assert score.Walk.at_the_limit(None, one, one.step, np.zeros(2))
+    assert not score.Walk.at_the_limit(None, one, one.step, np.array([0.2, 0.0]))  # it can go on to 0.2
+    assert not score.Walk.at_the_limit(None, one, one.step, one.step)
+    assert not score.Walk.at_the_limit(None, one, np.array([0.5, 0.1]), np.array([0.0, 0.1]))
+    assert score.Walk.at_the_limit(None, one, np.array([0.5, 0.05]), np.array([0.0, 0.05]))
 
 
 def test_longer_chains_only_where_they_help() -> None:
-    walk = score._Walk(np.zeros(2), [], legs=[[]])
+    walk = score.Walk(np.zeros(2), [], legs=[[]])
     assert walk.longer(made_up(0.0, 0.02, clearness=1.1), None)  # eight times as long, it may be 3.1
     assert not walk.longer(made_up(0.0, 0.02, clearness=1.0), None)
     assert not walk.longer(made_up(0.0, 0.02), None)

@@ -12,13 +12,14 @@ import numpy as np
 from scipy.stats import f
 
 FEWEST_EACH, IN_ALL = 3, 32  # batches of each chain, and of all chains
+EACH_NUMBER = 3  # for the mean of many numbers, there are this many batches for each number
 FEWEST = 4  # an ellipse needs at least this many batches or chains
 DISAGREE = 0.01  # the chains disagree if the p-value of `agreement` is smaller
 
 
-def batches_each(chains: int) -> int:
-    """The number of batches of each chain."""
-    return max(FEWEST_EACH, -(-IN_ALL // chains))
+def batches_each(chains: int, p: int = 2) -> int:
+    """The number of batches of each chain, for the means of p numbers."""
+    return max(FEWEST_EACH, -(-max(IN_ALL, EACH_NUMBER * p) // chains))
 
 
 def into_batches(chains: np.ndarray, count: int) -> np.ndarray:
@@ -36,14 +37,26 @@ def pooled(batches: np.ndarray, center: np.ndarray | None = None) -> tuple[np.nd
     chain (m x batches x p); the center is their mean unless another is given.
 
     If the chains disagree, their batches are not independent draws of one law: then the means of the chains count
-    alone, as long as there are enough.
+    alone, as long as there are enough. If there are too few for p numbers, the correlations are still those of the
+    batches, and the deviations of the chains, where they are larger.
     """
     p, p_value = batches.shape[2], agreement(batches)
     disagree = p_value is not None and p_value < DISAGREE and len(batches) >= FEWEST
-    means = batches.mean(axis=1) if disagree else batches.reshape(-1, p)
+    of_chains = _covariance(batches.mean(axis=1), center) if disagree else None
+    if of_chains is not None and len(batches) > p + 1:
+        return of_chains, len(batches)
+    of_batches = _covariance(batches.reshape(-1, p), center)
+    if of_chains is None:
+        return of_batches, batches.shape[0] * batches.shape[1]
+    wider = np.sqrt(np.maximum(1.0, np.diag(of_chains) / np.diag(of_batches)))
+    return of_batches * np.outer(wider, wider), len(batches)
+
+
+def _covariance(means: np.ndarray, center: np.ndarray | None) -> np.ndarray:
+    """Of the mean of independent means (n x p)."""
     away = means - (means.mean(axis=0) if center is None else center)
     # einsum, not `@`: the bits of a BLAS product depend on its number of threads
-    return np.einsum("bi,bj->ij", away, away) / (len(means) - 1) / len(means), len(means)
+    return np.asarray(np.einsum("bi,bj->ij", away, away) / (len(means) - 1) / len(means))
 
 
 def agreement(batches: np.ndarray) -> float | None:

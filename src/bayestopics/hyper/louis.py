@@ -11,15 +11,16 @@ all given w, at h. Both need the counts of z only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import digamma, polygamma
+from scipy.stats import chi2
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import agreement, hotelling, into_batches, pooled
 from bayestopics.hyper.best import imprecision
-from bayestopics.lda.state import State
+from bayestopics.lda.state import Prior, State
 
 CLEAR = 3.0  # the information is clearly positive if its smallest eigenvalue is more than so many of its own errors
 LEVEL = 0.95
@@ -32,24 +33,70 @@ def of_counts(x: float | np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.array([first, first + x**2 * (polygamma(1, counts + x) - polygamma(1, x))])
 
 
+class OfEta:
+    """The first and second derivatives of log p(w | z, eta) with respect to log eta, at one eta."""
+
+    def __init__(self, corpus: Corpus, eta: float) -> None:
+        often = np.bincount(corpus.terms, minlength=1).max()
+        self.of_term = of_counts(eta, np.arange(often + 1))
+        self.total_eta = corpus.term_count * eta
+
+    def __call__(self, state: State) -> np.ndarray:
+        """float64[2]."""
+        return _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
+
+
 class Derivatives:
     """The first and second derivatives of log p(w, z | h) with respect to (log alpha, log eta), at one h."""
 
     def __init__(self, corpus: Corpus, topics: int, h: np.ndarray) -> None:
         alpha, eta = h.tolist()
-        often = np.bincount(corpus.terms, minlength=1).max()
         self.of_document = of_counts(alpha, np.arange(corpus.document_lengths.max() + 1))
-        self.of_term = of_counts(eta, np.arange(often + 1))
-        self.total_eta = corpus.term_count * eta
+        self.of_eta = OfEta(corpus, eta)
         # lG(T alpha) - lG(n_d + T alpha), the same in every draw
         self.documents = -of_counts(topics * alpha, corpus.document_lengths).sum(axis=1)
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(float64[2], float64[2, 2])."""
         of_alpha = _sum(self.of_document, state.document_topic) + self.documents
-        of_eta = _sum(self.of_term, state.term_topic) - of_counts(self.total_eta, state.topic_total).sum(axis=1)
-        first, second = np.array([of_alpha, of_eta]).T
+        first, second = np.array([of_alpha, self.of_eta(state)]).T
         return first, np.diag(second)
+
+
+class AsymmetricDerivatives:
+    """The same with respect to (log alpha_1, ..., log alpha_T, log eta): every topic has its own alpha."""
+
+    def __init__(self, corpus: Corpus, topics: int, h: np.ndarray) -> None:
+        alpha, eta = h[:-1], float(h[-1])
+        self.of_document = of_counts(alpha[:, None], np.arange(corpus.document_lengths.max() + 1))
+        self.of_eta = OfEta(corpus, eta)
+        # lG(A) - lG(n_d + A), A = sum_t alpha_t, the same in every draw; d log A / d log alpha_t is the share of t in A
+        first, second = -of_counts(float(alpha.sum()), corpus.document_lengths).sum(axis=1)
+        shares = np.append(alpha / alpha.sum(), 0.0)
+        self.documents = first * shares
+        self.bend = first * np.diag(shares) + (second - first) * np.outer(shares, shares)
+
+    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """(float64[T + 1], float64[T + 1, T + 1])."""
+        of_alpha = np.einsum("ktc,tc->kt", self.of_document, by_topic(state, self.of_document.shape[2]))
+        first, second = np.append(of_alpha, self.of_eta(state)[:, None], axis=1)
+        return first + self.documents, np.diag(second) + self.bend
+
+
+def by_topic(state: State, counts: int) -> np.ndarray:
+    """float64[T, counts]: in how many documents each topic has 0, 1, 2, ... tokens."""
+    places = state.document_topic + counts * np.arange(state.topics)
+    return np.bincount(places.ravel(), minlength=counts * state.topics).reshape(state.topics, counts).astype(float)
+
+
+def derivatives(corpus: Corpus, topics: int, h: np.ndarray) -> Derivatives | AsymmetricDerivatives:
+    """At h = (alpha, eta), or h = (alpha_1, ..., alpha_T, eta)."""
+    return (Derivatives if len(h) == 2 else AsymmetricDerivatives)(corpus, topics, h)
+
+
+def prior_at(h: np.ndarray) -> Prior:
+    alpha = tuple(h[:-1].tolist())
+    return Prior(alpha[0] if len(alpha) == 1 else alpha, float(h[-1]))
 
 
 def _sum(table: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -86,13 +133,24 @@ class Estimate:
         """The largest Monte Carlo deviation of x + step, in standard deviations of h itself, over all directions."""
         return imprecision(self.covariance, np.linalg.inv(self.information))
 
+    def of(self, order: np.ndarray) -> Estimate:
+        """The same, with its parameters in another order."""
+        square = np.ix_(order, order)
+        vectors = {"x": self.x, "gradient": self.gradient, "step": self.step}
+        matrices = {"information": self.information, "upwards": self.upwards, "covariance": self.covariance}
+        moved = {name: one[order] for name, one in vectors.items()} | {n: one[square] for n, one in matrices.items()}
+        return replace(self, **moved, of_chains=self.of_chains[:, order])
+
     @property
     def settled(self) -> bool:
         """The step is within its own error; or so short that what the quadratic approximation leaves out is negligible.
 
         In standard deviations of h, that is about half the square of the step, times the skewness of m.
         """
-        if self.step @ np.linalg.solve(self.covariance, self.step) <= hotelling(self.count, LEVEL, len(self.x)):
+        p = len(self.x)
+        # chains that disagree, and are few, have no joint quantile; that of normal deviates is smaller
+        radius = hotelling(self.count, LEVEL, p) if self.count > p else float(chi2.ppf(LEVEL, p))
+        if self.step @ np.linalg.solve(self.covariance, self.step) <= radius:
             return True
         return self.clear and float(self.step @ self.information @ self.step) / 2 <= NEGLIGIBLE * self.imprecision
 
@@ -103,11 +161,16 @@ def second_derivative(bend: np.ndarray, away: np.ndarray, shares: np.ndarray) ->
     return np.asarray(bend + np.einsum("...nk,...nl,n->...kl", away, away, shares))
 
 
-def estimate(x: np.ndarray, scores: np.ndarray, bends: np.ndarray) -> Estimate:
-    """From the scores of m chains (m x n x p) at x, and the means of ds/dx over their batches (m x batches x p x p)."""
+def estimate(x: np.ndarray, scores: np.ndarray, bends: np.ndarray, apart: bool = False) -> Estimate:
+    """From the scores of m chains (m x n x p) at x, and the means of ds/dx over their batches (m x batches x p x p).
+
+    With `apart`, Var(s) is that within the chains: chains in different modes of z, none of which visits the others,
+    say nothing about the variance between modes.
+    """
     chains, each = bends.shape[:2]
     gradient = scores.mean(axis=(0, 1))
-    away = (scores - gradient).reshape(chains, each, -1, len(x))
+    center = scores.mean(axis=1, keepdims=True) if apart else gradient
+    away = (scores - center).reshape(chains, each, -1, len(x))
     length = away.shape[2]
     curved = second_derivative(bends, away, np.full(length, 1 / length))  # one matrix per batch
     information = -curved.mean(axis=(0, 1))

@@ -10,7 +10,7 @@ set (`hyper.level_set`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import chi2
@@ -37,7 +37,7 @@ NOTHING = np.zeros(0, np.int32)
 
 
 @dataclass
-class _Walk:
+class Walk:
     """Everything that the next round depends on."""
 
     x: np.ndarray
@@ -47,15 +47,28 @@ class _Walk:
     long: bool = False  # the chains have their full length
     finished: bool = False
     legs: list[list[Leg]] = field(default_factory=list)  # at x, one list per round
+    apart: ClassVar[bool] = False  # of `louis.estimate`
 
     @property
     def scores(self) -> np.ndarray:
         """float64[m, n, p]: of all kept sweeps at x."""
         return np.concatenate([[one.scores for one in legs] for legs in self.legs], axis=1)
 
-    def estimate(self) -> Estimate:
+    def free(self, limits: np.ndarray) -> np.ndarray:
+        """bool[p]: which parameters the next step may move."""
+        return np.ones(len(limits), bool)
+
+    def estimate(self, free: np.ndarray) -> Estimate:
+        """Of the free parameters."""
         bends = np.concatenate([[one.bends for one in legs] for legs in self.legs], axis=1)
-        return estimate(self.x, self.scores, into_batches(bends, bends.shape[1] // len(self.legs)))
+        bends = into_batches(bends[:, :, free][..., free], bends.shape[1] // len(self.legs))
+        return estimate(self.x[free], self.scores[..., free], bends, self.apart)
+
+    def at_the_limit(self, now: Estimate, step: np.ndarray, target: np.ndarray) -> bool:
+        """A side is at its limit and would go on, and the other is there too or its step is within its own error."""
+        beyond = np.abs(now.x + step - target) > EDGE
+        still = (np.abs(target - now.x) < EDGE) | (~beyond & (np.abs(step) < 3 * np.sqrt(np.diag(now.covariance))))
+        return bool(beyond.any() and still.all())
 
     def longer(self, now: Estimate, precision: float | None) -> bool:
         """Whether longer chains at x are needed, and may help."""
@@ -70,10 +83,11 @@ class _Walk:
         self.states = [one.assignments for one in made]
         self.legs.append([replace(one, assignments=NOTHING) for one in made])
         self.rounds += 1
-        now = self.estimate()
-        step = np.clip(now.step, -LONGEST_STEP, LONGEST_STEP)
-        target = _inside(self.x + step, limits)[0]
-        if self.long and _at_the_limit(now, step, target):
+        free = self.free(limits)
+        now, step = self.estimate(free), np.zeros(len(self.x))
+        step[free] = np.clip(now.step, -LONGEST_STEP, LONGEST_STEP)
+        target = inside(self.x + step, limits)[0]
+        if self.long and self.at_the_limit(now, step, target):
             self.finished = True
             return
         if self.long and (now.settled or not now.clear or len(self.path) >= MOST_STEPS):
@@ -94,6 +108,7 @@ class Found:
     on_edge: bool
     scores: np.ndarray  # float64[m, n, 2]: of every kept sweep at the last h
     path: list[list[float]]  # alpha and eta of every step
+    states: list[np.ndarray]  # the last assignments of each chain there
     warnings: list[str]
 
     @property
@@ -156,22 +171,22 @@ def score(
         crew = Crew(run, topics, sampler, seed, batches_each(chains), checkpoint)
         if (walk := checkpoint.load()) is None:
             x, states = crew.pilots(chains, some, alphas or ENDS, etas or ENDS)
-            walk = _Walk(x, states)
+            walk = Walk(x, states)
             if checkpoint.due():
                 checkpoint.save(walk)
         while not walk.finished:
             walk.round(crew, sweeps if walk.long else some, some, limits, precision)
             if checkpoint.due():
                 checkpoint.save(walk)
-        last, profile = walk.estimate(), None
-        x, on_edge = _inside(last.x + last.step, limits)
+        last, profile = walk.estimate(walk.free(limits)), None
+        x, on_edge = inside(last.x + last.step, limits)
         if not on_edge and _flat(last):
             side = int(np.argmax(np.abs(np.linalg.eigh(last.information)[1][:, 0])))
             profile = trace(crew, last.x, walk.states, side, some, limits)
             x = profile.top
     said = _doubts(chains, last, profile, on_edge, precision)
     scores = walk.scores
-    return Found(np.exp(x), last, profile, on_edge, scores, walk.path, said)
+    return Found(np.exp(x), last, profile, on_edge, scores, walk.path, walk.states, said)
 
 
 def _flat(last: Estimate) -> bool:
@@ -182,17 +197,10 @@ def _flat(last: Estimate) -> bool:
     return bool(np.any(half > WIDEST))
 
 
-def _inside(x: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, bool]:
+def inside(x: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, bool]:
     """x moved into the limits, and whether it is at one of them."""
     moved = np.clip(x, *limits.T)
     return moved, bool(np.any(np.abs(moved[:, None] - limits) < EDGE))
-
-
-def _at_the_limit(now: Estimate, step: np.ndarray, target: np.ndarray) -> bool:
-    """A side is at its limit and would go on, and the other is there too or its step is within its own error."""
-    beyond = np.abs(now.x + step - target) > EDGE
-    still = (np.abs(target - now.x) < EDGE) | (~beyond & (np.abs(step) < 3 * np.sqrt(np.diag(now.covariance))))
-    return bool(beyond.any() and still.all())
 
 
 def _check(

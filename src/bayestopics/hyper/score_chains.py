@@ -17,7 +17,8 @@ from bayestopics.base.progress import counted_sweeps, totalling
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.hyper.full_bayes import full_bayes
-from bayestopics.hyper.louis import Derivatives
+from bayestopics.hyper.labels import Exchange
+from bayestopics.hyper.louis import derivatives, prior_at
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, from_assignments
 
@@ -46,23 +47,24 @@ def leg(
     batches: int,
     rng: np.random.Generator,
     sampler: str = "single-site",
+    relabel: bool = False,
     checkpoint: Checkpoint | None = None,
 ) -> Leg:
-    """`burn_in` sweeps are dropped, and `sweeps`, a multiple of `batches`, kept."""
-    module, derivatives, checkpoint = (
-        sampler_by_name(sampler),
-        Derivatives(corpus, topics, h),
-        checkpoint or NoCheckpoint(),
-    )
+    """`burn_in` sweeps are dropped, and `sweeps`, a multiple of `batches`, kept. With `relabel`, topics exchange their
+    labels after each sweep (`hyper.labels`)."""
+    module, checkpoint = sampler_by_name(sampler), checkpoint or NoCheckpoint()
+    score, exchange = derivatives(corpus, topics, h), Exchange(corpus, h[:-1]) if relabel else None
     scores, bends, each = np.zeros((sweeps, len(h))), np.zeros((batches, len(h), len(h))), sweeps // batches
     done = 0
     if (saved := checkpoint.load()) is not None:
         done, assignments, scores, bends, rng.bit_generator.state = saved
-    state = from_assignments(corpus, topics, Prior(*h.tolist()), assignments)
+    state = from_assignments(corpus, topics, prior_at(h), assignments)
     for i in counted_sweeps(range(-burn_in, sweeps), "score chain", done):
         module.sweep(state, rng)
+        if exchange is not None:
+            exchange(state, rng)
         if i >= 0:
-            scores[i], second = derivatives(state)
+            scores[i], second = score(state)
             bends[i // each] += second / each
         if checkpoint.due():
             checkpoint.save((burn_in + i + 1, state.assignments, scores, bends, rng.bit_generator.state))

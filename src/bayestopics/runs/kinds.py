@@ -183,13 +183,21 @@ def _chain_line(chain: Mapping[str, Any]) -> str:
 class HyperResult(CommandResult):
     """The best alpha and eta, with their Monte Carlo error and their uncertainty given the corpus."""
 
+    @property
+    def asymmetric(self) -> bool:
+        """Every topic has its own alpha."""
+        return bool(self.task.params.get("asymmetric", False))
+
     def text(self) -> str:
-        return "\n".join([*_hyper_lines(self.answer), *show_warnings(self.warnings)])
+        lines = _asymmetric_lines(self.answer) if self.asymmetric else _hyper_lines(self.answer)
+        return "\n".join([*lines, *show_warnings(self.warnings)])
 
     def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_draws, draw_path, draw_score, draw_surface
+        from bayestopics.runs.plots import draw_asymmetric, draw_draws, draw_path, draw_score, draw_surface
 
         title = f"{self.name}, T = {self.task.params['topics']}"
+        if self.asymmetric:
+            return draw_asymmetric(self.tables["alpha"], self.answer, f"{title}: the alpha of each topic")
         if "surface" in self.tables:
             beside = self.tables.get("integration")
             return draw_surface(self.tables["surface"], self.answer, f"{title}: log M-hat(h), chain 0", beside)
@@ -206,7 +214,8 @@ class HyperResult(CommandResult):
 
         if "trace" not in self.tables:
             raise InputError(f"the method {self.task.params['method']} has no chains to export")
-        names = ["score_alpha", "score_eta"] if "score_alpha" in self.trace else ["alpha", "eta"]
+        scores = [name for name in self.trace if name.startswith("score_")]
+        names = scores or ["alpha", "eta"]
         return chains_to_arviz(self, self.trace, names)
 
 
@@ -460,12 +469,7 @@ def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
         one = answer[name]
         ends = one and ", ".join(f"{side} {_ends(*one[side])}" for side in ("alpha", "eta"))
         lines.append(f"{name:8} " + (f"{what} ({one['level']:.0%}): {ends}" if one else f"unknown ({what})"))
-    if answer.get("agreement") is not None:
-        lines.append(f"agreement of the chains: p = {answer['agreement']:.2g} (a small p means that they disagree)")
-    if answer.get("precision") is not None:
-        lines.append(
-            f"precision: the Monte Carlo error is {answer['precision']:.2g} of the uncertainty given the corpus"
-        )
+    lines += _agreement_lines(answer)
     if "chains" not in answer:
         return lines
     if "round_trips" in answer["chains"][0]:
@@ -479,6 +483,45 @@ def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
         trips = f"  {one['round_trips']:11}  {one['moved']:5.0%}" if "round_trips" in one else ""
         lines.append(f"{number:5}  {one['alpha']:9.4g}  {one['eta']:9.4g}{trips}")
     return lines
+
+
+def _agreement_lines(answer: Mapping[str, Any]) -> list[str]:
+    lines = []
+    if answer.get("agreement") is not None:
+        lines.append(f"agreement of the chains: p = {answer['agreement']:.2g} (a small p means that they disagree)")
+    if answer.get("precision") is not None:
+        lines.append(
+            f"precision: the Monte Carlo error is {answer['precision']:.2g} of the uncertainty given the corpus"
+        )
+    return lines
+
+
+def _asymmetric_lines(answer: Mapping[str, Any]) -> list[str]:
+    """One line per topic, and what the alphas gain."""
+    level, errors = answer["region"]["level"], answer["standard_error"]
+    title = f"{level:.0%} given the corpus"
+    lines = [f"topic      alpha  Monte Carlo error  {title:22}  tokens  words"]
+    rows = zip(answer["alpha"], errors["alpha"], answer["region"]["alpha"], answer["top_words"], strict=True)
+    for number, (alpha, error, ends, described) in enumerate(rows):
+        told = f"{described['share']:6.1%}  {' '.join(described['words'][:5])}"
+        lines.append(f"{number:5}  {alpha:9.4g}  {_error(error):>17}  {_known(ends):22}  {told}".rstrip())
+    lines.append(
+        f"  eta  {answer['eta']:9.4g}  {_error(errors['eta']):>17}  {_known(answer['region']['eta'])}".rstrip()
+    )
+    gained, single = answer["gain"], answer["symmetric"]
+    scatter = "" if gained["standard_error"] is None else f" (standard error {gained['standard_error']:.2g})"
+    size = f"{abs(gained['log_m']):.1f} nats{scatter} {'larger' if gained['log_m'] > 0 else 'smaller'}"
+    best = f"alpha {single['alpha']:.3g}, eta {single['eta']:.3g}"
+    lines += ["", f"gain: log m is {size} than with the best single alpha ({best})"]
+    return [*lines, *_agreement_lines(answer)]
+
+
+def _error(error: float | None) -> str:
+    return "unknown" if error is None else f"{error:.2g}"
+
+
+def _known(ends: list[float | None]) -> str:
+    return "unknown" if ends[0] is None else _ends(*ends)
 
 
 def _ends(low: float | None, high: float | None) -> str:

@@ -219,6 +219,30 @@ def draw_score(path: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Fig
     return figure
 
 
+@matplotlib.rc_context(STYLE)
+def draw_asymmetric(alphas: pd.DataFrame, answer: Mapping[str, Any], title: str) -> Figure:
+    """The alpha of each topic, with its uncertainty given the corpus and two Monte Carlo errors; and the best single
+    alpha."""
+    figure, axis = _empty(max(7.0, 0.4 * len(alphas)), 4.4)
+    axis.bar(alphas["topic"], alphas["alpha"], width=0.8, color=COLOURS[0], alpha=0.45, label="alpha")
+    region = [alphas["alpha"] - alphas["low"], alphas["high"] - alphas["alpha"]]
+    look: dict[str, Any] = {"fmt": "none", "capsize": 4}
+    axis.errorbar(
+        alphas["topic"], alphas["alpha"], region, ecolor=REGION["color"], label="95 % given the corpus", **look
+    )
+    errors, label = 2 * alphas["standard_error"], "2 Monte Carlo errors"
+    axis.errorbar(
+        alphas["topic"], alphas["alpha"], errors, ecolor=ELLIPSE["color"], elinewidth=4, label=label, fmt="none"
+    )
+    axis.axhline(answer["symmetric"]["alpha"], color="black", linewidth=1, linestyle=":", label="the best single alpha")
+    axis.set(title=title, xlabel="topic", ylabel="alpha", yscale="log")
+    axis.set_ylim(bottom=float(np.nanmin([alphas["alpha"].min(), alphas["low"].min()])) / 2)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    plain_ticks(axis.yaxis)
+    figure.legend(loc="outside lower center", ncol=4, fontsize=9)
+    return figure
+
+
 def _draw_profile(axis: Axes, region: Mapping[str, Any]) -> None:
     """log m along the ridge, and the level set."""
     profile = region["profile"]

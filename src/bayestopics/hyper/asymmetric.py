@@ -1,0 +1,294 @@
+"""Score chains for an alpha of each topic: the T + 1 numbers (alpha_1, ..., alpha_T, eta), each with its error.
+
+George & Doss allow an arbitrary Dirichlet (theorem 1, with p = T + 1), but a grid or a chain that tempers over T + 1
+numbers is out of reach. Score chains at fixed values (`hyper.score`) need no grid. The steps are:
+
+1. the best single alpha and eta, by `hyper.score`;
+2. the topics of its chains are matched (`hyper.labels.aligned`). A single alpha is the same for all names, so this
+   changes nothing else;
+3. Newton steps, from the alphas that make the matched assignments most probable. The chains keep the names of their
+   topics, so their score is the gradient of log m near one of its T! images. An alpha that presses against an end of
+   its range stays there;
+4. the gain in log m over the best single alpha (`hyper.gain`).
+
+The Monte Carlo covariance is I^-1 S I^-1, as for a single alpha; the uncertainty given the corpus has the covariance
+I^-1, and if the chains disagree, the covariance between their tops is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import digamma
+from scipy.stats import chi2, norm, t
+
+from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.problems import InputError
+from bayestopics.base.processes import team
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors.pooled import DISAGREE, batches_each, hotelling
+from bayestopics.hyper.best import EDGE
+from bayestopics.hyper.gain import Gain, gain
+from bayestopics.hyper.labels import aligned
+from bayestopics.hyper.louis import LEVEL, Estimate
+from bayestopics.hyper.score import LONGEST_STEP, MOST_STEPS, Found, Walk, inside, score
+from bayestopics.hyper.score_chains import Crew, Range
+from bayestopics.hyper.search import SHORTEST
+from bayestopics.hyper.several import check_precision, disagreement, short_of
+from bayestopics.lda.state import count
+from bayestopics.lda.urns import ENDS
+
+FIRST_STEPS = 200  # of Minka's iteration, for the first alphas
+PART, LEAST_SWEEPS = 20, 50  # at each rung of the gain, a chain keeps this part of the sweeps, and at least so many
+
+
+class AsymmetricWalk(Walk):
+    """Chains may be in different modes; parameters that press against an end of their range stay there."""
+
+    apart: ClassVar[bool] = True
+
+    def free(self, limits: np.ndarray) -> np.ndarray:
+        gradient = self.scores.mean(axis=(0, 1))
+        pressing = ((self.x - limits[:, 0] < EDGE) & (gradient < 0)) | ((limits[:, 1] - self.x < EDGE) & (gradient > 0))
+        if pressing.all():
+            raise InputError("every alpha and eta is at an end of its range; widen --alpha-range and --eta-range")
+        return ~pressing
+
+    def at_the_limit(self, now: Estimate, step: np.ndarray, target: np.ndarray) -> bool:
+        return False  # the others go on
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Errors of log h = (log alpha_1, ..., log alpha_T, log eta), in the order of the alphas."""
+
+    center: np.ndarray  # float64[T + 1]: h
+    log_covariance: np.ndarray  # nan for parameters without an error
+    quantile: float  # of one parameter: so many standard deviations to either side
+    radius_squared: float | None  # of all that have an error together; None if unknown
+    level: float = LEVEL
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """float64[T + 1]: of each log."""
+        return np.sqrt(np.diag(self.log_covariance))
+
+    @property
+    def intervals(self) -> np.ndarray:
+        """float64[T + 1, 2]: of each parameter by itself."""
+        return self.center[:, None] * np.exp(self.quantile * np.outer(self.deviations, (-1, 1)))
+
+    def covers(self, h: np.ndarray) -> bool:
+        """All parameters that have an error, together."""
+        known = np.isfinite(self.deviations)
+        away = np.log(h[known] / self.center[known])
+        distance = away @ np.linalg.solve(self.log_covariance[np.ix_(known, known)], away)
+        return self.radius_squared is not None and bool(distance <= self.radius_squared)
+
+    def summary(self) -> dict[str, Any]:
+        intervals = [[None if end != end else end for end in pair] for pair in self.intervals.tolist()]
+        covariance = [[None if one != one else one for one in row] for row in self.log_covariance.tolist()]
+        whole = {"log_covariance": covariance, "radius_squared": self.radius_squared}
+        return {"level": self.level, "alpha": intervals[:-1], "eta": intervals[-1], **whole}
+
+
+@dataclass(frozen=True, eq=False)
+class Asymmetric:
+    """The answer: alphas from large to small, with their errors."""
+
+    h: np.ndarray  # float64[T + 1]: alpha_1 >= ... >= alpha_T, eta
+    known: np.ndarray  # bool[T + 1]: which have an error; the others are at an end of their range, or nearly free
+    estimate: Estimate  # of those that are known, in the order of `labels`
+    labels: np.ndarray  # int64[T]: the topic of each alpha, as the chains number them
+    symmetric: Found
+    gain: Gain
+    scores: np.ndarray  # float64[m, n, T + 1]: of every kept sweep at the last h, in the order of h
+    path: list[list[float]]  # h of every step, in the order of h
+    assignments: np.ndarray  # of the first chain, at the end; topic 0 has the largest alpha
+    warnings: list[str]
+
+    @property
+    def ellipse(self) -> Spread:
+        """Monte Carlo error."""
+        count, p = self.estimate.count, len(self.estimate.x)
+        radius = hotelling(count, LEVEL, p) if count > p + 1 else None
+        return self._spread(self.estimate.covariance, float(t.ppf((1 + LEVEL) / 2, count - 1)), radius)
+
+    @property
+    def region(self) -> Spread:
+        """How well the corpus determines h itself."""
+        last, covariance = self.estimate, np.linalg.inv(self.estimate.information)
+        if last.agreement is not None and last.agreement < DISAGREE:
+            covariance = covariance + np.atleast_2d(np.cov(last.of_chains.T))
+        return self._spread(covariance, float(norm.ppf((1 + LEVEL) / 2)), float(chi2.ppf(LEVEL, len(last.x))))
+
+    def _spread(self, covariance: np.ndarray, quantile: float, radius_squared: float | None) -> Spread:
+        whole = np.full((len(self.h), len(self.h)), np.nan)
+        whole[np.ix_(self.known, self.known)] = covariance
+        return Spread(self.h, whole, quantile, radius_squared)
+
+    def summary(self) -> dict[str, Any]:
+        """What `bayestopics hyper --asymmetric` prints."""
+        errors = [None if one != one else one for one in (self.h * self.ellipse.deviations).tolist()]
+        best = {"alpha": float(self.symmetric.h[0]), "eta": float(self.symmetric.h[1])}
+        return {
+            "alpha": self.h[:-1].tolist(),
+            "eta": float(self.h[-1]),
+            "standard_error": {"alpha": errors[:-1], "eta": errors[-1]},
+            "ellipse": self.ellipse.summary(),
+            "region": self.region.summary(),
+            "agreement": self.estimate.agreement,
+            "precision": self.estimate.imprecision,
+            "symmetric": best,
+            "gain": self.gain.summary(),
+            "path": self.path,
+            "warnings": self.warnings,
+        }
+
+
+def asymmetric(
+    corpus: Corpus,
+    topics: int,
+    *,
+    sweeps: int,
+    chains: int,
+    seed: int = 0,
+    alphas: Range | None = None,
+    etas: Range | None = None,
+    shape: tuple[int, int] | None = None,
+    sampler: str = "single-site",
+    precision: float | None = None,
+    workers: int = 1,
+    checkpoint: Checkpoint | None = None,
+) -> Asymmetric:
+    """Find the best alpha of each topic, and eta; the arguments are those of `score`."""
+    check_precision(precision)
+    checkpoint, some = checkpoint or NoCheckpoint(), max(SHORTEST, sweeps // 5)
+    work: Any = {"seed": seed, "alphas": alphas, "etas": etas, "shape": shape, "sampler": sampler, "workers": workers}
+    inside_of_it = checkpoint.part("symmetric")
+    found = score(corpus, topics, sweeps=sweeps, chains=chains, checkpoint=inside_of_it, **work)
+    checkpoint = checkpoint.part("asymmetric")
+    limits = np.log([*([alphas or ENDS] * topics), etas or ENDS])
+    with team(corpus, chains, min(workers, chains)) as run:
+        crew = Crew(run, topics, sampler, seed, batches_each(chains, topics + 1), checkpoint)
+        if (walk := checkpoint.load()) is None:
+            states = aligned(corpus, topics, found.states)
+            x = np.log(np.append(first_alphas(corpus, topics, states, float(found.h[0])), found.h[1]))
+            walk = AsymmetricWalk(np.clip(x, *limits.T), states)
+        while not walk.finished:
+            walk.round(crew, sweeps if walk.long else some, some, limits, precision)
+            if checkpoint.due():
+                checkpoint.save(walk)
+        x, known, last = last_step(walk, limits)
+        ends = np.log(np.append(np.full(topics, found.h[0]), found.h[1])), x
+        gained = gain(crew, ends, (found.states, walk.states), max(LEAST_SWEEPS, sweeps // PART))
+    return _answer(walk, x, known, last, found, gained, limits, precision)
+
+
+def first_alphas(corpus: Corpus, topics: int, states: list[np.ndarray], alpha: float) -> np.ndarray:
+    """The alphas with the largest mean of log p(z | alpha) over the chains, nearly, by Minka's fixed point (2003)."""
+    most = int(corpus.document_lengths.max()) + 1
+    counts = [count(corpus, topics, one)[0] for one in states]
+    often = np.array([np.bincount(column, minlength=most) for column in np.concatenate(counts).T])
+    drawn, alphas = np.arange(most), np.full(topics, alpha)
+    for _ in range(FIRST_STEPS):
+        up = np.einsum("tc,tc->t", often, digamma(drawn + alphas[:, None]) - digamma(alphas)[:, None])
+        total = alphas.sum()
+        down = len(states) * (digamma(corpus.document_lengths + total) - digamma(total)).sum()
+        alphas = np.maximum(alphas * up / down, ENDS[0])
+    return alphas
+
+
+def last_step(walk: Walk, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, Estimate]:
+    """log h, which parameters have an error, and the estimate of these. As long as there is a direction without a
+    clearly positive information, the parameter with the largest part in it is left out; so are those at an end."""
+    known = walk.free(limits)
+    while True:
+        last, x = walk.estimate(known), walk.x.copy()
+        x[known] += np.clip(last.step, -LONGEST_STEP, LONGEST_STEP)
+        x = inside(x, limits)[0]
+        at_end = known & at_ends(x, limits)
+        if known.sum() == 1 or (last.clear and not at_end.any()):
+            return x, known, last
+        if last.clear:
+            known[np.flatnonzero(at_end)[0]] = False
+        else:
+            weakest = np.linalg.eigh(last.information)[1][:, 0]
+            known[np.flatnonzero(known)[int(np.argmax(np.abs(weakest)))]] = False
+
+
+def at_ends(x: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    return np.asarray(np.any(np.abs(x[:, None] - limits) < EDGE, axis=1))
+
+
+def _answer(
+    walk: Walk,
+    x: np.ndarray,
+    known: np.ndarray,
+    last: Estimate,
+    found: Found,
+    gained: Gain,
+    limits: np.ndarray,
+    precision: float | None,
+) -> Asymmetric:
+    """Everything in the order of the alphas, from large to small."""
+    topics = len(x) - 1
+    labels = np.argsort(-x[:-1], kind="stable")
+    order = np.append(labels, topics)
+    place = np.argsort(labels)
+    among = np.cumsum(known) - 1  # where the parameters that are known are in `last`
+    kept = among[order[known[order]]]
+    last = last.of(kept)
+    said = _doubts(walk, last, known[order], at_ends(x, limits)[order], precision)
+    path = [[step[k] for k in order] for step in walk.path]
+    return Asymmetric(
+        np.exp(x[order]),
+        known[order],
+        last,
+        labels,
+        found,
+        gained,
+        walk.scores[:, :, order],
+        path,
+        place[walk.states[0]].astype(np.int32),
+        [*said, *gained.warnings()],
+    )
+
+
+def _doubts(walk: Walk, last: Estimate, known: np.ndarray, at_end: np.ndarray, precision: float | None) -> list[str]:
+    """What a user should know before trusting the answer."""
+    said = list(disagreement(len(walk.states), last.agreement))
+    names = [*(f"alpha of topic {number}" for number in range(len(known) - 1)), "eta"]
+    ends = [name for name, there in zip(names, at_end, strict=True) if there]
+    if ends:
+        said.append(
+            f"{_listed(ends)} at the end of the range, without an error: the best value may lie beyond. A smallest "
+            "alpha means that the topic is hardly used; try fewer topics (--topics)."
+        )
+    weak = [name for name, k, there in zip(names, known, at_end, strict=True) if not k and not there]
+    if weak:
+        said.append(
+            f"{_listed(weak)} hardly determined by the corpus, without an error, and the other errors hold for this "
+            "value only. Use more sweeps (--sweeps), or fewer topics (--topics)."
+        )
+    if last.count <= len(last.x) + 1:
+        said.append(
+            f"{last.count} batches or chains are too few for a joint ellipse of {len(last.x)} numbers; the errors of "
+            "single numbers hold. Use more chains (--chains)."
+        )
+    if not last.settled:
+        said.append(
+            f"The last of {MOST_STEPS} Newton steps was still longer than its own Monte Carlo error. Use more sweeps "
+            "(--sweeps)."
+        )
+    if precision is not None and last.imprecision > precision:
+        said.append(short_of(last.imprecision, precision))
+    return said
+
+
+def _listed(names: list[str]) -> str:
+    """The subject of a sentence, with its verb."""
+    text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{text[0].upper()}{text[1:]} {'is' if len(names) == 1 else 'are'}"
