@@ -3,7 +3,9 @@
 The paper cuts one chain into sqrt(n) batches, and takes a quantile of the batches' largest distances from I-hat. Where
 the chain moves slowly over its grid, such short batches are not independent, and the band is far too narrow
 (`paper_band`). Here the batches are long, and they come from several chains with random starts; all are compared with
-I-hat of all chains together (`band`). How often each of them covers is measured: docs/methods.md.
+I-hat of all chains together (`band`). On a corpus of 96 tokens `band` covered the exact I(h) in 96.5 % of 400
+replications, and `paper_band` in 71 and 93 %. On Cats both were too narrow for distances between topics: a band knows
+nothing about what none of its chains has seen (docs/methods.md).
 """
 
 from __future__ import annotations

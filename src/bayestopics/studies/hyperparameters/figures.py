@@ -276,7 +276,7 @@ def draw_hat_tilde(records: list[Result], scale: str) -> Figure:
             axis.annotate(text, (0, 1.13), xycoords="axes fraction", fontsize=9, color="#555555", annotation_clip=False)
         row[0].set_ylabel(name, fontsize=9)
     lower.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=2, fontsize=9)
-    title = f"{one.task.params['corpus']}, T = {one.task.params['topics']}: root mean square difference of two chains"
+    title = f"{one.task.params['corpus']}, T = {one.task.params['topics']}: root mean square difference of two runs"
     figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     label_scale(figure, scale)
     return figure

@@ -26,9 +26,11 @@ nothing.
 """
 FUNCTIONALS = """
 Posterior expectations I-hat(h) by tempering, one row per functional: over h (left), and along alpha and eta with 95 %
-bands for all h of the grid at once (George & Doss, figure 4). The bands come from long batches of several chains; on a
-corpus where I(h) is known, the page on methods says how often they covered. Thin lines are other runs. Once the labels
-of topics switch, "topics 1 and 2" no longer means anything; the mean over all pairs of topics still does.
+bands for all h of the grid at once (George & Doss, figure 4). The bands come from long batches of several chains. On a
+small corpus where I(h) is known they covered it in 96.5 % of 400 replications; on Cats, with chains of 4,000 sweeps,
+they were too narrow for the distances between topics (the page on methods has the numbers). Thin lines are other runs.
+Once the labels of topics switch, "topics 1 and 2" no longer means anything; the mean over all pairs of topics still
+does.
 """
 HAT_TILDE = """
 I-hat and I-tilde, two estimates of the same posterior expectations, from two runs with different seeds: over h for the
