@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import gammaln, logsumexp
+from scipy.stats import t as student
 
 import oracle
 from bayestopics.hyper import compute, search, several
+from bayestopics.hyper.bands import band, independent, paper_band
 from bayestopics.hyper.best import FEWEST_BATCHES, Best, Ellipse, at_ends, best, maximise
 from bayestopics.hyper.compute import hyper, posterior_region
-from bayestopics.hyper.estimates import Terms, bands, surface
+from bayestopics.hyper.estimates import Terms, surface
 from bayestopics.hyper.full_bayes import FullBayes
 from bayestopics.hyper.gibbs_em import Histograms, _Chain
 from bayestopics.hyper.grid import Grid
@@ -161,7 +163,7 @@ def test_the_error_of_a_surface_is_relative() -> None:
     assert_allclose(found[1], errors, rtol=1e-8)
 
 
-def test_a_band_is_the_quantile_of_the_batches_furthest_distances() -> None:
+def test_the_papers_band_is_the_quantile_of_the_batches_furthest_distances() -> None:
     """Guards against a quantile one too high, and against the distance of a batch for that of the chain."""
     sums, functional = random_sums(105), np.random.default_rng(2).random(105)
     points = np.array([[0.7, 0.8], [1.4, 1.1], [1.0, 1.9]])
@@ -174,10 +176,51 @@ def test_a_band_is_the_quantile_of_the_batches_furthest_distances() -> None:
             part = slice(5 + 10 * k, 15 + 10 * k)
             away[k] = max(away[k], abs(np.average(functional[part], weights=weights[part]) - whole[-1]))
     half = sorted(away)[7] * np.sqrt(10 / 105)  # the eighth of ten at a level of 0.8
-    low, middle, high = bands(made_up(sums, functional=functional), points, level=0.8)
-    assert_allclose(middle, whole, rtol=1e-9)
-    assert_allclose(high - middle, half, rtol=1e-7)
-    assert_allclose(middle - low, half, rtol=1e-7)
+    found = paper_band(made_up(sums, functional=functional), points, level=0.8)
+    assert_allclose(found.middle, whole, rtol=1e-9)
+    assert_allclose(found.upper - found.middle, half, rtol=1e-7)
+    assert_allclose(found.middle - found.lower, half, rtol=1e-7)
+
+
+def test_a_band_of_chains_by_hand() -> None:
+    """At one h it is a t interval. Guards against chains that are averaged rather than joined, a batch that crosses
+    the end of a chain, and an error of the mean that ignores the weights."""
+    sums = [random_sums(83, seed=seed) for seed in range(8)]
+    values = [np.random.default_rng([3, seed]).random(83) for seed in range(8)]
+    made = [made_up(one, functional=value) for one, value in zip(sums, values, strict=True)]
+    h = np.array([[1.4, 1.1]])
+    logs = np.array(
+        [log_density(one, *h[0]) - logsumexp([log_density(one, *p) for p in GRID.points], 0) for one in sums]
+    )
+    weights = np.exp(logs)
+    middle = (weights * values).sum() / weights.sum()
+    away = (weights * (values - middle))[:, 3:].reshape(32, 20).mean(axis=1) / weights.mean()
+    found = band(made, h)
+    assert found.units == 32
+    assert_allclose(found.middle, middle, rtol=1e-9)
+    half = student.ppf(0.975, 31) * away.std(ddof=1) / np.sqrt(32)
+    assert_allclose([found.upper - middle, middle - found.lower], half, rtol=0.03)  # 4,000 draws know it to 1 %
+    still = [made_up(one, functional=np.zeros(83)) for one in sums]
+    assert np.isnan(band(still, h).lower).all()  # it says nothing about its own error
+    with pytest.raises(ValueError, match="same grid, zeta and length"):
+        band([made[0], made_up(sums[1][:80], functional=values[1][:80])], h)
+
+
+def test_units_of_a_band() -> None:
+    """Guards against correlated batches that are not joined, and chains that disagree but count as 32 batches."""
+    rng = np.random.default_rng(4)
+    free = rng.standard_normal((8, 4, 3))
+    assert independent(free)[0].shape == (32, 3)
+    pairs = np.repeat(rng.standard_normal((8, 2, 1)), 2, axis=1) + 0.1 * free
+    assert independent(pairs)[0].shape == (16, 3)
+    apart = free + 5 * rng.standard_normal((8, 1, 1))
+    units, _ = independent(apart)
+    assert_allclose(units, apart.mean(axis=1))
+    slow = rng.standard_normal((1, 32, 1)).cumsum(axis=1)
+    units, correlation = independent(slow)
+    assert (len(units), correlation > 0.25) == (16, True)  # one chain keeps at least 12
+    tie = np.zeros((2, 16, 1))
+    assert independent(tie)[0].shape == (32, 1)  # chains that do not vary
 
 
 # -- the ellipse -------------------------------------------------------------------------------------

@@ -10,10 +10,12 @@ from scipy.stats import t as student
 from statsmodels.stats import multivariate
 
 import oracle
+import two_topics_oracle
 from bayestopics.base.problems import InputError
 from bayestopics.hyper import estimates, tempering
+from bayestopics.hyper.bands import band, paper_band
 from bayestopics.hyper.best import Ellipse, best, best_of_chains, curvature, maximise
-from bayestopics.hyper.estimates import Terms, bands, expectation, surface
+from bayestopics.hyper.estimates import Terms, expectation, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.sides import DirichletSide, of_assignments
 from bayestopics.hyper.tempering import TemperedChain, log_marginal, temper, tune
@@ -154,22 +156,68 @@ def test_surfaces_bands_and_the_best_h():
     assert np.all((errors > 0) & (errors < 1))
     _, overlapping = surface(chain, np.array(GRID.alphas), np.array(GRID.etas), method="overlapping")
     assert 0.7 < np.median(overlapping / errors) < 1.4  # 63 batches: each error is known to about 10 %
-    lower, middle, upper = bands(chain, ELSEWHERE)
-    truth = np.array([exact(*h)[1] for h in ELSEWHERE])
-    assert np.all(lower < middle)
-    assert np.all((lower < truth) & (truth < upper))  # a fixed seed; bands of 95 % cover in most
+    found, truth = band(chains(*PAPER[0]), ELSEWHERE), np.array([exact(*h)[1] for h in ELSEWHERE])
+    assert np.all(found.lower < found.middle)
+    assert np.all((found.lower < truth) & (truth < found.upper))  # a fixed seed; bands of 95 % cover in most
     assert best(chain).on_edge  # m(h) of so small a corpus rises to the edge of this grid
     assert best(chain).ellipse is None
 
 
-def test_bands_cover_the_whole_function_as_often_as_they_say():
+def test_the_papers_band_covers_in_most_cases_where_chains_move_fast():
     """Of 16 bands of 95 %, fewer than 13 would be a false alarm in 1 % of seeds; a third of their width misses."""
     points = np.concatenate([GRID.points, ELSEWHERE])
     truth = np.array([exact(*h)[1] for h in points])
-    found = [bands(chain, points) for run in PAPER for chain in chains(*run)]
-    furthest = [np.max(np.abs(truth - middle) / (upper - middle)) for _, middle, upper in found]
+    found = [paper_band(chain, points) for run in PAPER for chain in chains(*run)]
+    furthest = [np.max(np.abs(truth - one.middle) / (one.upper - one.middle)) for one in found]
     assert np.sum(np.array(furthest) < 1) >= 13
     assert np.sum(np.array(furthest) < 1 / 3) < 13
+
+
+def test_the_exact_functionals_of_the_coverage_of_bands():
+    """tests/band_coverage.py compares with them: two topics, exactly, against draws from the enumerated posterior."""
+    alpha, eta, draws, rng = 0.4, 0.7, 40_000, np.random.default_rng(5)
+    near, squared = two_topics_oracle.expectations(CORPUS.counts.toarray().astype(int), alpha, eta, (0, 2), 0.3)
+    found = oracle.enumerate_all(CORPUS, TOPICS, Prior(alpha, eta))
+    states = [found.state(row) for row in range(len(found.posterior))]
+    rows = rng.choice(len(states), draws, p=found.posterior)
+    in_first = np.array([state.document_topic[[0, 2], 0] for state in states])[rows]
+    rest = np.array([state.document_topic[[0, 2], 1] for state in states])[rows]
+    theta = rng.beta(in_first + alpha, rest + alpha)
+    close = np.sqrt(2) * np.abs(theta[:, 0] - theta[:, 1]) <= 0.3
+    counts = np.array([state.term_topic for state in states])[rows] + eta
+    topics = rng.standard_gamma(counts)
+    topics /= topics.sum(axis=1, keepdims=True)
+    apart = np.square(topics[:, :, 0] - topics[:, :, 1]).sum(axis=1)
+    for right, values in ((near, close), (squared, apart)):
+        assert abs(values.mean() - right) < 4.5 * values.std() / np.sqrt(draws)
+
+
+@pytest.mark.parametrize("h", [(0.099, 1.0), (1.0, 0.099)])
+def test_an_estimate_without_a_finite_variance_is_refused(h):
+    """(2.3): half the lowest point of the grid, 0.2, for psi; z alone has finitely many values."""
+    terms = Terms.of(chains(*PAPER[0])[0])
+    with pytest.raises(InputError, match=r"no finite variance.*above 0\.1 and eta above 0\.1"):
+        terms.log_mean(*h)
+    assert np.isfinite(terms.log_mean(0.101, 0.101))
+
+
+def test_where_an_average_has_a_finite_variance():
+    """M-hat: above half the lowest point. M-tilde: above half the highest, 2, which the paper does not say."""
+    of_psi, of_z = chains(*PAPER[0])[0], chains(*RUNS[2])[0]
+    low, middle, high = (np.array([x, 1.5]) for x in (0.099, 0.9, 1.1))
+    assert [estimates.finite_variance(of_psi, h) for h in (low, middle, high)] == [False, True, True]
+    assert [estimates.finite_variance(of_psi, h, "tilde") for h in (low, middle, high)] == [False, False, True]
+    assert [estimates.finite_variance(of_psi, h[::-1], "tilde") for h in (middle, high)] == [False, True]
+    assert estimates.finite_variance(of_z, low, "tilde")
+
+
+def test_the_error_of_joined_chains_comes_from_their_batches():
+    """Guards against batches across the ends of chains, and the error of one chain for that of all."""
+    both = chains(*PAPER[0])[:4]
+    _, errors = surface(tempering.joined(both), np.array([0.5]), np.array([0.5]), chains=4)
+    weights = np.exp([Terms.of(chain).at(0.5, 0.5) for chain in both])
+    means = weights.reshape(32, -1).mean(axis=1)
+    assert errors[0, 0] == pytest.approx(means.std(ddof=1) / np.sqrt(32) / means.mean())
 
 
 # -- the two sides ---------------------------------------------------------------------------------

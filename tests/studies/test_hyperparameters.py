@@ -66,7 +66,8 @@ def surface(
     alphas, etas = (side * np.exp(3 * deviation * np.linspace(-1, 1, 13)) for side in h)
     alpha, eta = (side.ravel() for side in np.meshgrid(alphas, etas))
     away = (np.log(alpha / h[0]) ** 2 + np.log(eta / h[1]) ** 2) / deviation**2
-    table = {"alpha": alpha, "eta": eta, "log_m": -away / 2, "error": mcse * (1 + away), "error_overlapping": mcse}
+    table = {"alpha": alpha, "eta": eta, "log_m": -away / 2, "error": mcse * (1 + away), "error_paper": mcse}
+    table |= {"log_m_tilde": -away / 3, "error_tilde": mcse * (2 + away), "tilde_finite": alpha > h[0]}
     rows = [_ellipse("ellipse", h, error), _ellipse("region", h, deviation)] if regions else []
     if regions and chains >= 4:
         rows.append(_ellipse("chains", h, error, 10.0))
@@ -74,6 +75,7 @@ def surface(
     ends = h * np.exp(error * np.random.default_rng(replicate).normal(size=(chains, 2)) * np.sqrt(chains))
     tables = {
         "surface": pd.DataFrame(table),
+        "occupancy": pd.DataFrame({"alpha": alpha[::3], "eta": eta[::3], "share": np.linspace(0, 2, len(alpha[::3]))}),
         "ellipses": pd.DataFrame(rows, columns=columns),
         "chains": pd.DataFrame({"chain": range(chains), "alpha": ends[:, 0], "eta": ends[:, 1]}),
     }
@@ -95,7 +97,8 @@ def functional(seed: int = 0, *, slope: float = 1.0, hat: float = 0.005, tilde: 
         truth = 0.3 + slope * (0.3 * alpha - 0.2 * number * (eta - 0.6))
         values = truth + hat * rng.normal(size=len(alpha))
         part = {"name": name, "alpha": alpha, "eta": eta, "hat": values, "lower": values - 0.02, "upper": values + 0.02}
-        parts.append(pd.DataFrame(part | {"tilde": truth + tilde * rng.normal(size=len(alpha))}))
+        part |= {"tilde": truth + tilde * rng.normal(size=len(alpha)), "paper_half": 0.01}
+        parts.append(pd.DataFrame(part))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -113,7 +116,8 @@ def rivals(
 ) -> result.Result:
     """Results at these distances from h, in logs; the results of variational EM are `start` apart from each other."""
     rng, rows, h = np.random.default_rng(1), [], np.array(h)
-    offs = {"gibbs-em": gibbs, "gibbs-em-minka": gibbs, "gibbs-em-doubling": doubling, "variational-em": variational}
+    offs = {"gibbs-em": gibbs, "gibbs-em-minka": gibbs, "gibbs-em-doubling": doubling}
+    offs |= {"gibbs-em-doubling-minka": doubling, "variational-em": variational}
     for method, off in offs.items():
         for number in range(starts):
             more = start * number / starts if method == "variational-em" else 0.01 * rng.normal()
@@ -123,10 +127,13 @@ def rivals(
             rows.append(row | {"converged": True, "warning": ""})
     ends = pd.DataFrame(rows)
     timing = ends[["method", "start"]].assign(seconds=np.where(ends["method"] == "variational-em", 0.2, 10.0))
-    methods = {"gibbs-em-minka": {"sweeps": 100}}
+    methods = {"gibbs-em-minka": {"sweeps": 100}, "gibbs-em-doubling-minka": {"longest": 64}}
     params = {"topics": 8 if "-8-" in corpus else 4, "truth": list(h), "methods": methods, **params}
     path = ends[["method", "start", "alpha", "eta"]].assign(step=0)
-    return Result(run("rivals", corpus, "rivals", **params), {}, tables={"ends": ends, "path": path, "timing": timing})
+    metrics = {"rate": 0.95}
+    return Result(
+        run("rivals", corpus, "rivals", **params), metrics, tables={"ends": ends, "path": path, "timing": timing}
+    )
 
 
 def steps(
@@ -158,8 +165,14 @@ def score(corpus: str, topics: int = 3, error: float = 0.05, **logs: float) -> r
         {"choice": choice.replace("_", "-"), "alpha": 0.1, "eta": 0.1, "log_score": -500 + log, "standard_error": error}
         for choice, log in choices.items()
     ]
-    table = pd.DataFrame(rows).assign(documents=10)
-    return Result(run("score", corpus, "score", topics=topics), {}, tables={"scores": table})
+    table = pd.DataFrame(rows).assign(documents=10, of_documents=10)
+    each = pd.concat(
+        [
+            pd.DataFrame({"choice": table["choice"], "document": d, "log_likelihood": table["log_score"]})
+            for d in range(10)
+        ]
+    )
+    return Result(run("score", corpus, "score", topics=topics), {}, tables={"scores": table, "documents": each})
 
 
 def coverage(covered: int = 18, of: int = 20) -> result.Result:
@@ -296,8 +309,11 @@ def test_h5_rivals_miss_the_ellipse():
 def test_h6_is_a_comparison():
     answer = ask("H6", *six())
     assert answer.verdict == "not comparable"
-    said = "tempering to Gibbs-EM 7 (paper: 7), Gibbs-EM to variational EM 50 (paper: 55)"
-    assert said in answer.ours
+    said = "tempering / Gibbs-EM: six 0.7 (paper 7.5); Gibbs-EM / variational: six 50 (paper 56)"
+    assert said in answer.ours  # ten chains took 70 seconds, one start of Gibbs-EM 10
+    assert "nine" not in answer.ours
+    both = ask("H6", *six(), surface("rec", topics=4), rivals("rec"))
+    assert "tempering / Gibbs-EM: six 0.7 (paper 7.5), nine 7 (paper 52);" in both.ours
     assert answer.details["tempering_paper_minutes"][0] == 16.72
 
 
@@ -405,9 +421,40 @@ def test_scores_table_has_the_papers_ratios():
 def test_times_and_coverage_tables():
     times = tables.times_table(six()).set_index("corpus")
     assert times.loc["lda-8-d40", "gibbs-em_paper_minutes"] == 6.08
-    assert times.loc["lda-8-d40", "tempering_to_gibbs-em"] == 7.0
+    assert times.loc["lda-8-d40", "tempering_to_gibbs-em"] == 0.7  # one of ten chains
     covers = tables.coverage_table([coverage(18, 20)])
     assert covers["covered"].tolist() == [0.9, 0.9]
     assert (covers["from"] < 0.9).all()
     assert (covers["to"] > 0.95).all()
     assert tables.coverage_table([coverage(20, 20)])["to"].tolist() == [1.0, 1.0]
+
+
+def test_the_way_that_gibbs_em_leaves():
+    """Guards the first step for the twentieth, a mean for the median, and the distance of alpha alone."""
+    one, other = surface("x", (0.2, 0.8)), rivals("x", starts=3)
+    rows = [
+        {"method": "gibbs-em", "start": start, "step": step, "alpha": 0.2, "eta": 0.8 * np.exp(2 * left**step)}
+        for start, left in enumerate((0.95, 0.9, 0.999))
+        for step in range(25)
+    ]
+    other.tables["path"] = pd.DataFrame(rows)
+    (row,) = tables.way_table([one, other]).to_dict("records")
+    assert row["gibbs-em"] == pytest.approx(0.95**20)
+    assert row["exact step"] == pytest.approx(0.95**20)
+    assert np.isnan(row["gibbs-em-doubling"])
+
+
+def test_the_error_of_a_score_knows_the_documents_that_were_drawn():
+    """Guards a forgotten finite population, errors that are not paired, and errors of all documents."""
+    record = score("cats", error=0.0)
+    each, table = record.tables["documents"], record.tables["scores"]
+    away = np.linspace(-1, 1, 10)
+    common = 5 * np.sin(np.arange(10))  # hard documents are hard for every choice
+    for choice in table["choice"]:
+        each.loc[each["choice"] == choice, "log_likelihood"] += common + (away if choice == "gensim" else 0.0)
+    errors = errors_of_study("hyperparameters", [record])
+    assert tables.lead(record, errors, "tempering", "gensim") == (pytest.approx(2.0), 0.0)  # all ten documents
+    table["of_documents"] = 40
+    _, error = tables.lead(record, errors, "tempering", "gensim")
+    assert error == pytest.approx(np.sqrt(0.75 * away.var(ddof=1) / 10))
+    assert tables.lead(record, errors, "tempering", "gibbs-em")[1] == pytest.approx(0.0, abs=1e-7)

@@ -1,9 +1,11 @@
 """What the figures of `hyperparameters` draw: the numbers of made-up records, each in its place."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot
-from test_hyperparameters import functional, rivals, steps, surface
+from matplotlib.colors import to_rgb
+from test_hyperparameters import Result, _ellipse, functional, rivals, run, steps, surface
 
 from bayestopics.studies.hyperparameters import figures
 from made_up import line, lines, marks
@@ -38,10 +40,81 @@ def test_surface_marks_best_truth_and_paper_at_alpha_and_eta():
         assert np.ptp(ellipse, axis=0)[0] == pytest.approx(0.2 * 2 * np.sinh(0.03 * np.sqrt(6)), rel=1e-3)
         assert np.ptp(region, axis=0)[0] == pytest.approx(0.2 * 2 * np.sinh(0.1 * np.sqrt(6)), rel=1e-3)
     table = made[0].tables["surface"]
-    assert left.get_xlim() == (table["alpha"].min(), table["alpha"].max())
-    assert left.get_ylim() == (table["eta"].min(), table["eta"].max())
+    assert left.get_xlim() == right.get_xlim()
+    assert left.get_ylim() == right.get_ylim()
+    assert left.get_xlim()[0] < table["alpha"].min() < table["alpha"].max() < left.get_xlim()[1]
     assert middle.get_xlim()[1] < left.get_xlim()[1]
     assert not marks(right)
+
+
+def test_truth_and_paper_are_always_inside_the_frame():
+    """Guards frames that end with the grid, or near the ellipse."""
+    far = {"truth": [0.05, 0.3], "paper": [0.9, 3.0]}
+    axes = figures.draw_surface([surface("x", (0.2, 0.8), **far)], "smoke").axes[:6]
+    axes += figures.draw_rivals([surface("x", (0.2, 0.8), chains=4, **far), rivals("x")], "smoke").axes[:2]
+    axes += figures.draw_methods([methods(**far)], "smoke").axes[:2]
+    for axis in axes:
+        for side, limits in enumerate((axis.get_xlim(), axis.get_ylim())):
+            assert limits[0] < far["truth"][side] < far["paper"][side] < limits[1]
+
+
+def test_below_m_hat_are_m_tilde_its_error_and_the_visits():
+    """Guards a panel of the wrong column, and points of the grid that are lost."""
+    one = surface("x", (0.2, 0.8))
+    axes = figures.draw_surface([one], "smoke").axes[:6]
+    assert [axis.get_title() for axis in axes[3:]] == [
+        "log M-tilde(h)",
+        "relative Monte Carlo error of M-tilde",
+        "visits of the grid",
+    ]
+    occupancy = one.tables["occupancy"]
+    (visits,) = axes[5].collections
+    assert near(visits.get_offsets(), occupancy[["alpha", "eta"]])
+    assert near(visits.get_array(), np.maximum(occupancy["share"], 0.1))
+    hatched = [one for one in axes[3].collections if getattr(one, "hatches", [None]) == ["//"]]
+    assert len(hatched) == 1  # where alpha is below that of h, as `surface` says
+
+
+def methods(flat=False, **params):
+    """Answers of two methods; the level set is along eta."""
+    answers = pd.DataFrame({"method": ["score", "tempering"], "alpha": [0.2, 0.21], "eta": [0.8, 0.82], "warning": ""})
+    rows = [_ellipse(f"{name} {what}", (0.2, 0.8), size) for name in ("score", "tempering") for what, size in SIZES]
+    ridge = {
+        "alpha": [0.2, 0.2, 0.2],
+        "eta": [0.5, 0.8, 1.5],
+        "log_m": [-4.0, 0.0, -1.0],
+        "error": 0.1,
+        "method": "score",
+    }
+    ridge |= {"low": [0.2, 0.1, 0.15], "high": [0.2, 0.4, 0.3], "side": "eta"}
+    tables = {"answers": answers, "ellipses": pd.DataFrame(rows[2 * flat :])}
+    tables["level_set"] = pd.DataFrame(ridge)[: 3 * flat]
+    return Result(run("methods", "x", "methods", **params), {}, tables=tables)
+
+
+SIZES = (("ellipse", 0.01), ("region", 0.2))
+
+
+def test_methods_have_an_ellipse_and_a_region_each():
+    """Guards ellipses of another method, and one colour for two methods."""
+    left, right = figures.draw_methods([methods(truth=[0.25, 0.7])], "smoke").axes[:2]
+    assert len(lines(left)) == 4
+    assert len(lines(right)) == 2
+    assert len({one.get_color() for one in left.get_lines()}) == 2
+    for axis in (left, right):
+        for point in ((0.2, 0.8), (0.21, 0.82), (0.25, 0.7)):
+            assert has(axis, point)
+
+
+def test_a_level_set_is_drawn_around_its_ridge():
+    """Guards a level set along the other side, and rungs beyond it."""
+    left, right = figures.draw_methods([methods(flat=True, truth=[0.25, 0.7])], "smoke").axes[:2]
+    filled = next(one for one in left.collections if "level set" in one.get_label())
+    edges = filled.get_paths()[0].vertices
+    assert (edges[:, 0].min(), edges[:, 0].max()) == (0.1, 0.4)
+    assert (edges[:, 1].min(), edges[:, 1].max()) == (0.8, 1.5)  # log m = -4 is outside
+    assert right.get_xlabel() == "eta"
+    assert [line(one)[0][0] for one in right.get_lines() if one.get_transform() != right.transData][-1] == 0.7
 
 
 def test_surface_shows_m_hat_left_and_its_error_right():
@@ -74,9 +147,13 @@ def test_functionals_draw_hat_with_its_band_along_both_sides():
         for axis, along, across in zip(panels[2 * row : 2 * row + 2], ("alpha", "eta"), ("eta", "alpha"), strict=True):
             values = np.sort(part[across].unique())
             middle = values[np.abs(values - (values[0] + values[-1]) / 2).argmin()]
-            for drawn, band, place in zip(lines(axis), axis.collections, (values[0], middle, values[-1]), strict=True):
+            assert len({one.get_color() for one in axis.get_lines()}) == 3
+            drawn_lines = zip(lines(axis), axis.get_lines(), axis.collections, strict=True)
+            for (drawn, drawn_as, band), place in zip(drawn_lines, (values[0], middle, values[-1]), strict=True):
                 expected = part[part[across] == place].sort_values(along)
                 assert near(drawn, expected[[along, "hat"]])
+                colours = to_rgb(band.get_facecolor()[0][:3]), to_rgb(band.get_edgecolor()[0][:3])
+                assert colours == (to_rgb(drawn_as.get_color()),) * 2
                 edges = band.get_paths()[0].vertices
                 assert edges[:, 1].min() == expected["lower"].min()
                 assert edges[:, 1].max() == expected["upper"].max()
@@ -86,6 +163,9 @@ def test_hat_and_tilde_stand_in_their_own_panels():
     """Guards the same estimate in all four panels, and two chains that are one."""
     made = [surface("cats", replicate=n, functional=functional(n)) for n in (0, 1)]
     axes = figures.draw_hat_tilde(made, "smoke").axes
+    surfaces = [axis.get_title() for axis in axes[:4]]
+    assert surfaces == ["I-hat, seed 1", "I-hat, seed 2", "I-tilde, seed 1", "I-tilde, seed 2"]
+    axes = [axis for axis in axes if axis.get_lines()]
     table = made[0].tables["functional"]
     places = np.sort(table["eta"].unique())
     name = table["name"].iloc[0]

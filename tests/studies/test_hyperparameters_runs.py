@@ -2,15 +2,18 @@
 
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.hyper.estimates import expectation, surface
+from bayestopics.hyper.level_set import DEEP, Profile
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.record import read, write
 from bayestopics.runs.task import Task
+from bayestopics.studies.hyperparameters import compute_methods as hyper_methods
 from bayestopics.studies.hyperparameters import compute_rivals as hyper_rivals
 from bayestopics.studies.hyperparameters.compute_surface import FUNCTIONALS, chain_of, compute
 
@@ -56,3 +59,34 @@ def test_seconds_of_rivals_are_cpu_seconds_as_those_of_tempering_are(tmp_path: P
     timing = hyper_rivals.compute(task, CORPUS, Checkpoint(tmp_path, task)).tables["timing"]
     assert timing["seconds"].max() < 0.1
     assert calls == ["warm", "fit", "fit"]
+
+
+def test_answers_of_methods_come_with_their_ellipses(tmp_path: Path) -> None:
+    """Guards an answer or an ellipse under the name of another method, and a method that is run again after a kill."""
+    params = {"kind": "methods", "topics": 2, "chains": 2, "methods": {"score": 100, "full-bayes": 100}}
+    task = Task("hyperparameters", "smoke", "x-methods", params, 1, "x", "-", "-")
+    checkpoint = Checkpoint(tmp_path, task)
+    record = hyper_methods.compute(task, CORPUS, checkpoint)
+    answers = record.tables["answers"].set_index("method")
+    assert list(answers.index) == ["score", "full-bayes"]
+    ellipses = record.tables["ellipses"].set_index("name")
+    for method in answers.index:
+        if f"{method} ellipse" in ellipses.index:
+            assert ellipses.loc[f"{method} ellipse", "center_alpha"] == answers.loc[method, "alpha"]
+    assert "full-bayes region" in ellipses.index
+    again = hyper_methods.compute(task, CORPUS, checkpoint)
+    assert again.tables["timing"].equals(record.tables["timing"])
+
+
+def test_the_level_set_has_the_width_of_its_parabola(monkeypatch) -> None:
+    """log m falls from the ridge by across x^2 / 2; at its top there are DEEP nats to fall."""
+    points = np.log([[1.0, 2.0], [2.0, 2.0], [4.0, 2.0]])
+    ridge = Profile(0, points, np.array([-4.0, 0.0, -1.0]), np.zeros(3), np.array([2.0, 2.0, 8.0]), (True, False))
+    found = SimpleNamespace(profile=ridge, summary=lambda: {"alpha": 2.0, "eta": 2.0, "region": ridge})
+    monkeypatch.setattr(hyper_methods, "score", lambda *_, **__: found)
+    answer = hyper_methods._answer(CORPUS, 2, "score", 100, 2, 1, None)
+    half = np.sqrt([0.0, 2 * DEEP / 2, 2 * (DEEP - 1) / 8])
+    np.testing.assert_allclose(answer["ridge"]["high"], 2 * np.exp(half))
+    np.testing.assert_allclose(answer["ridge"]["low"], 2 * np.exp(-half))
+    assert answer["region"] is None
+    assert set(answer["ridge"]["side"]) == {"alpha"}

@@ -144,7 +144,7 @@ SURFACE = {"sampler": "single-site", "sweeps": 10, "chains": 1, "replicates": 1,
 
 def hyper(**here: Any) -> Plan:
     models = {"a": {"topics": 3, "truth": [0.1, 0.2]}, "b": {"topics": 4}, "gone": {"topics": 5}}
-    empty = {key: [] for key in ("surfaces", "rivals", "steps", "scores", "coverage")}
+    empty = {key: [] for key in ("surfaces", "rivals", "methods", "steps", "scores", "coverage")}
     return hyperparameters(settings({"models": models}, **empty | here))
 
 

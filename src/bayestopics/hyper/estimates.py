@@ -2,7 +2,8 @@
 
 [George & Doss, sections 2.2 and 2.3.] The estimates are averages over the sweeps i of the chain. A term of such an
 average is nu_h(x_i) divided by the mixture ("hat") or by nu_{L_i}(x_i) / zeta_{L_i} ("tilde"); all terms are kept as
-logs. On a grid of one point both are B_n(h) (2.1).
+logs. On a grid of one point both are B_n(h) (2.1). Such averages have a finite variance only where (2.3) holds; see
+`needs`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from math import isqrt
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.problems import InputError
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import Method
+from bayestopics.errors.pooled import batches_each, into_batches, pooled
+from bayestopics.hyper.sides import DirichletSide
 from bayestopics.hyper.tempering import TemperedChain, log_mixture
 
 KINDS = ("hat", "tilde")
@@ -40,7 +44,13 @@ class Terms:
         return cls(chain, of_alpha + of_eta - chain.log_zeta[chain.index])
 
     def at(self, alpha: float, eta: float, part: slice = ALL) -> np.ndarray:
-        """The logs of the terms at h, one per sweep."""
+        """The logs of the terms at h, one per sweep. Refuses an h where no estimate has a finite variance (2.3)."""
+        low = needs(self.chain)
+        if alpha <= low[0] or eta <= low[1]:
+            raise InputError(
+                f"an estimate at (alpha, eta) = ({alpha:g}, {eta:g}) has no finite variance: with this grid, alpha "
+                f"must be above {low[0]:g} and eta above {low[1]:g}; take a grid that begins lower"
+            )
         return self.of_alpha(alpha, part=part) + self.of_eta(eta, part=part) - self.log_denominator[part]
 
     def of_alpha(self, alpha: float, derivative: int = 0, part: slice = ALL) -> np.ndarray:
@@ -66,10 +76,32 @@ class Terms:
         return [slice(first + k * length, first + (k + 1) * length) for k in range(count)]
 
 
+def needs(chain: TemperedChain, kind: str = "hat") -> tuple[float, float]:
+    """What alpha and eta have to exceed, so that the terms have a finite variance: half the value at which the draws
+    were made [2.3, remark 3]. The mixture ("hat") has a finite variance if one of its points gives one, so its lowest
+    point counts; "tilde" needs it at every point where the chain may be. z alone has finitely many values: no limit.
+    """
+    if not isinstance(chain.alpha, DirichletSide):
+        return 0.0, 0.0
+    which = 0 if kind == "hat" else -1
+    return chain.grid.alphas[which] / 2, chain.grid.etas[which] / 2
+
+
+def finite_variance(chain: TemperedChain, h: np.ndarray, kind: str = "hat") -> bool:
+    """Whether M-hat, or M-tilde, has a finite variance at h."""
+    return bool(np.all(h > np.array(needs(chain, kind))))
+
+
 def surface(
-    chain: TemperedChain, alphas: np.ndarray, etas: np.ndarray, kind: str = "hat", method: Method = "batch-means"
+    chain: TemperedChain,
+    alphas: np.ndarray,
+    etas: np.ndarray,
+    kind: str = "hat",
+    method: Method = "batch-means",
+    chains: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(log M minus its largest value, relative standard error of M), each alphas x etas."""
+    """(log M minus its largest value, relative standard error of M), each alphas x etas. If the chain is joined from
+    `chains` independent ones, the error is from their long batches, and `method` does not matter."""
     terms = Terms.of(chain, kind)
     values, errors = np.empty((len(alphas), len(etas))), np.empty((len(alphas), len(etas)))
     of_etas = [terms.of_eta(eta) - terms.log_denominator for eta in etas]
@@ -81,36 +113,22 @@ def surface(
             weights = np.exp(logs - largest)
             mean = weights.mean()
             values[i, j] = largest + np.log(mean)
-            errors[i, j] = mcse(weights, method) / mean
+            errors[i, j] = (mcse(weights, method) if chains is None else _pooled_error(weights, chains)) / mean
     return values - values.max(), errors
+
+
+def _pooled_error(weights: np.ndarray, chains: int) -> float:
+    batches = into_batches(weights.reshape(chains, -1), batches_each(chains))
+    return float(np.sqrt(pooled(batches[:, :, None])[0][0, 0]))
 
 
 def expectation(chain: TemperedChain, points: np.ndarray, functional: int = 0, kind: str = "hat") -> np.ndarray:
     """I-hat (2.14) or I-tilde of a functional at each h."""
     terms, values = Terms.of(chain, kind), chain.functionals[:, functional]
-    return np.array([_weighted(terms.at(h[0], h[1])[None], values[None])[0] for h in points])
+    return np.array([weighted(terms.at(h[0], h[1])[None], values[None])[0] for h in points])
 
 
-def bands(
-    chain: TemperedChain, points: np.ndarray, functional: int = 0, level: float = 0.95
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(lower, I-hat, upper): a band that covers the whole function with this probability [section 2.3]."""
-    terms, values = Terms.of(chain), chain.functionals[:, functional]
-    batches = terms.batches()
-    shape = (len(batches), batches[0].stop - batches[0].start)
-    batched = values[batches[0].start :].reshape(shape)
-    whole, furthest = np.empty(len(points)), np.zeros(len(batches))
-    for i, h in enumerate(points):
-        logs = terms.at(h[0], h[1])
-        whole[i] = _weighted(logs[None], values[None])[0]
-        of_batches = _weighted(logs[batches[0].start :].reshape(shape), batched)
-        np.maximum(furthest, np.abs(of_batches - whole[i]), out=furthest)
-    quantile = np.sort(furthest)[max(0, int(np.ceil(level * len(furthest))) - 1)]  # S_[.95 J]
-    half = quantile * np.sqrt(shape[1] / len(chain))
-    return whole - half, whole, whole + half
-
-
-def _weighted(logs: np.ndarray, values: np.ndarray) -> np.ndarray:
+def weighted(logs: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Means of the values, weighted by exp(logs), along the last axis."""
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return np.asarray((weights * values).sum(axis=1) / weights.sum(axis=1))

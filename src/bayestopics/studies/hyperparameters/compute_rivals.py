@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.hyper.gibbs_em import gibbs_em
+from bayestopics.hyper.gibbs_em import gibbs_em, rate
 from bayestopics.hyper.variational_em import variational_em
 from bayestopics.lda.state import Prior
 from bayestopics.runs.checkpoint import Checkpoint
@@ -19,6 +19,7 @@ from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
 
 STARTS = (0.05, 5.0)  # alpha and eta of a start lie between these, uniformly in their logs
+RATE_SWEEPS = 4000  # of the chain that says how slow EM is
 AVERAGED = 0.4  # this last share of the steps of Gibbs-EM is averaged to reduce noise
 
 
@@ -46,6 +47,10 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     tables["timing"] = pd.DataFrame([{key: job[key] for key in ("method", "start", "seconds")} for job in done])
     spread = np.log(ends.groupby("method")[["alpha", "eta"]].agg(["min", "max"]))
     metrics = {f"spread_{method}": _spread(spread.loc[method]) for method in methods}
+    if "gibbs-em" in methods:
+        best = ends.loc[ends["method"] == "gibbs-em", ["averaged_alpha", "averaged_eta"]].iloc[0]
+        how: Any = {"sweeps": RATE_SWEEPS, "burn_in": RATE_SWEEPS // 10, "rng": task.generator("rate")}
+        metrics["rate"] = rate(corpus, task.params["topics"], Prior(*best.tolist()), **how)
     warnings = sorted({f"{job['method']}: {warning}" for job in done for warning in job["warnings"]})
     return Result(task, metrics, warnings, tables=tables)
 
@@ -70,7 +75,9 @@ def _fit(
     if method == "variational-em":
         found = variational_em(corpus, topics, rng=rng, start=start, **work)
         return found.path, found.converged, found.warnings
-    kinds = {"gibbs-em": {}, "gibbs-em-minka": {"update": "minka"}, "gibbs-em-doubling": {"lengths": "doubling"}}
+    minka, doubling = {"update": "minka"}, {"lengths": "doubling"}
+    kinds = {"gibbs-em": {}, "gibbs-em-minka": minka, "gibbs-em-doubling": doubling}
+    kinds["gibbs-em-doubling-minka"] = minka | doubling
     em = gibbs_em(corpus, topics, rng=rng, start=start, **work, **kinds[method])  # type: ignore[arg-type]
     return em.path, em.converged, em.warnings
 

@@ -38,7 +38,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
     rows = [
         {"choice": choice, "alpha": chosen[choice].alpha, "eta": chosen[choice].eta}
         | {key: getattr(one, key) for key in ("log_score", "standard_error", "sampling_error")}
-        | {"documents": len(one.documents)}
+        | {"documents": len(one.documents), "of_documents": corpus.document_count}
         for choice, one in made.items()
     ]
     documents = [

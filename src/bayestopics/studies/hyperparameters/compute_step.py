@@ -34,7 +34,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, before: Sequence
         "documents": step.documents,
         "settled": float(settled(steps, shape)),
     }
-    tables = {"steps": table, "surface": surface_table(chain, params["fine"])}
+    tables = {"steps": table, "surface": surface_table([chain], params["fine"])}
     return Result(task, metrics, tables=tables)
 
 

@@ -10,12 +10,13 @@ import pandas as pd
 
 from bayestopics.base.seeds import seed_from
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.hyper.bands import CORRELATED, band, paper_band
 from bayestopics.hyper.best import FEWEST, Best, best_of_chains, maximise
-from bayestopics.hyper.estimates import Terms, bands, expectation, surface
+from bayestopics.hyper.estimates import Terms, expectation, finite_variance, surface
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.search import Search, find
 from bayestopics.hyper.sides import of_assignments, of_parameters
-from bayestopics.hyper.tempering import Functional, TemperedChain
+from bayestopics.hyper.tempering import Functional, TemperedChain, joined
 from bayestopics.lda import SAMPLERS
 from bayestopics.lda.parameters import Parameters
 from bayestopics.lda.state import State
@@ -27,8 +28,9 @@ CLOSE = 0.07  # documents with nearly the same topics [figure 4]
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
-    """Tables: `surface`, log M-hat and its errors on a fine grid; `ellipses`; `chains`, the best h of each independent
-    chain; `functional`, I-hat with its bands, and I-tilde."""
+    """Tables, from all chains together: `surface`, log M-hat and log M-tilde with their errors on a fine grid;
+    `occupancy` of the grid; `ellipses`; `chains`, the best h of each independent chain; `functional`, I-hat with its
+    bands, and I-tilde."""
     params = task.params
     functionals = tuple(FUNCTIONALS.values()) if params["functionals"] else ()
     found = find(
@@ -46,16 +48,19 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     chain = found.chains[0]
     together = best_of_chains(found.chains) if len(found.chains) >= FEWEST else None
     tables = {
-        "surface": surface_table(chain, params["fine"]),
+        "surface": surface_table(found.chains, params["fine"]),
+        "occupancy": _occupancy(found.chains),
         "ellipses": _ellipses(found.best, together),
         "chains": _argmaxes(found.chains),
         "trace": _trace(chain, params["sampler"]),
     }
+    warnings = list(found.warnings)
     if functionals:
-        tables["functional"] = _functional(chain, params["fine"])
+        tables["functional"], narrow = _functional(found.chains, params["fine"])
+        warnings += narrow
     arrays = {"log_zeta": chain.log_zeta, "of_alpha": chain.of_alpha, "of_eta": chain.of_eta}
     arrays |= {"alphas": np.array(chain.grid.alphas), "etas": np.array(chain.grid.etas)}
-    return Result(task, _metrics(found, together), found.warnings, tables=tables, arrays=arrays)
+    return Result(task, _metrics(found, together), warnings, tables=tables, arrays=arrays)
 
 
 def chain_of(record: Result, corpus: Corpus) -> TemperedChain:
@@ -80,7 +85,8 @@ def _fixed(grid: dict[str, list[float]] | None) -> Grid | None:
 
 
 def _metrics(found: Search, together: Best | None) -> dict[str, float]:
-    """The best h comes from all chains together if there are enough; everything else comes from the first chain."""
+    """The best h comes from all chains together if there are enough. Round trips and evenness are those of the worst
+    chain; everything else comes from the first chain."""
     one, chain = found.best, found.chains[0]
     h = together or one
     return {
@@ -91,21 +97,35 @@ def _metrics(found: Search, together: Best | None) -> dict[str, float]:
         "batch_correlation": one.batch_correlation,
         "occupancy_min": float(chain.occupancy.min()),
         "occupancy_max": float(chain.occupancy.max()),
-        "uniformity": chain.uniformity,
-        "round_trips": chain.round_trips,
+        "uniformity": min(each.uniformity for each in found.chains),
+        "round_trips": min(each.round_trips for each in found.chains),
         "moved": chain.moved,
         "tuning_rounds": found.tuning_rounds,
     }
 
 
-def surface_table(chain: TemperedChain, fine: int) -> pd.DataFrame:
-    """log M-hat on a grid of `fine` x `fine` evenly spaced points between the ends."""
+def surface_table(chains: list[TemperedChain], fine: int) -> pd.DataFrame:
+    """log M-hat and log M-tilde on a grid of `fine` x `fine` evenly spaced points between the ends.
+
+    `error` is from long batches of all chains, `error_paper` from sqrt(n) batches; `tilde_finite` says whether M-tilde
+    has a finite variance there (2.3)."""
+    chain = joined(chains)
     alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
-    log_m, error = surface(chain, alphas, etas)
-    overlapping = surface(chain, alphas, etas, method="overlapping")[1]
+    log_m, error = surface(chain, alphas, etas, chains=len(chains))
+    log_tilde, error_tilde = surface(chain, alphas, etas, "tilde", chains=len(chains))
     points = np.array([(alpha, eta) for alpha in alphas for eta in etas])
-    columns = {"log_m": log_m.ravel(), "error": error.ravel(), "error_overlapping": overlapping.ravel()}
-    return pd.DataFrame({"alpha": points[:, 0], "eta": points[:, 1], **columns})
+    columns = {"log_m": log_m, "error": error, "error_paper": surface(chain, alphas, etas)[1]}
+    columns |= {"log_m_tilde": log_tilde, "error_tilde": error_tilde}
+    flat = {name: values.ravel() for name, values in columns.items()}
+    finite = [finite_variance(chain, h, "tilde") for h in points]
+    return pd.DataFrame({"alpha": points[:, 0], "eta": points[:, 1], **flat, "tilde_finite": finite})
+
+
+def _occupancy(chains: list[TemperedChain]) -> pd.DataFrame:
+    """The share of the sweeps of all chains at each point of the grid; 1 is an equal share."""
+    points = chains[0].grid.points
+    share = len(points) * joined(chains).occupancy
+    return pd.DataFrame({"alpha": points[:, 0], "eta": points[:, 1], "share": share})
 
 
 def _ellipses(first: Best, together: Best | None) -> pd.DataFrame:
@@ -173,12 +193,22 @@ FUNCTIONALS: dict[str, Functional] = {
 }
 
 
-def _functional(chain: TemperedChain, fine: int) -> pd.DataFrame:
-    alphas, etas = (np.linspace(*ends, fine) for ends in chain.ends)
+def _functional(chains: list[TemperedChain], fine: int) -> tuple[pd.DataFrame, list[str]]:
+    """`paper_half` is the half-width of the paper's band, from the first chain alone."""
+    whole = joined(chains)
+    alphas, etas = (np.linspace(*ends, fine) for ends in whole.ends)
     points = np.array([(alpha, eta) for alpha in alphas for eta in etas])
-    parts = []
+    parts, warnings = [], []
     for number, name in enumerate(FUNCTIONALS):
-        lower, hat, upper = bands(chain, points, number)
-        columns = {"hat": hat, "lower": lower, "upper": upper, "tilde": expectation(chain, points, number, "tilde")}
+        found, paper = band(chains, points, number), paper_band(chains[0], points, number)
+        columns = {"hat": found.middle, "lower": found.lower, "upper": found.upper}
+        columns |= {"tilde": expectation(whole, points, number, "tilde"), "paper_half": paper.upper - paper.middle}
         parts.append(pd.DataFrame({"name": name, "alpha": points[:, 0], "eta": points[:, 1], **columns}))
-    return pd.concat(parts, ignore_index=True)
+        if np.isnan(found.lower).any():
+            warnings.append(f"{name}: the value was the same in all sweeps, so its error is not known.")
+        if found.correlation > CORRELATED:
+            warnings.append(
+                f"{name}: successive batches of sweeps are correlated ({found.correlation:.2f}), so the band is too "
+                "narrow. Use more sweeps, or at least 4 chains."
+            )
+    return pd.concat(parts, ignore_index=True), warnings

@@ -20,7 +20,9 @@ TEMPERING = "tempering"
 ESTIMATES = ("gibbs-em", "variational-em")
 AD_HOC = ("gensim", "asuncion", "griffiths-steyvers")
 TIMED = ("surface", "rivals")
-EM = ("gibbs-em", "gibbs-em-minka", "gibbs-em-doubling", "variational-em")
+GIBBS = ("gibbs-em", "gibbs-em-minka", "gibbs-em-doubling", "gibbs-em-doubling-minka")
+EM = (*GIBBS, "variational-em")
+STEPS = 20  # of Gibbs-EM, as many as the paper doubles its chains
 CHOICES = (*ESTIMATES, *AD_HOC)
 
 # George & Doss, tables 1 and 4: minutes of (tempering, Gibbs-EM, variational EM)
@@ -136,14 +138,27 @@ def scores_of(record: Result, errors: pd.DataFrame) -> pd.DataFrame:
     return scores.assign(standard_error=[known.loc[f"log S, {choice}", "standard_error"] for choice in scores.index])
 
 
+def lead(record: Result, errors: pd.DataFrame, one: str, other: str) -> tuple[float, float]:
+    """log S(one) - log S(other), and its standard error: Monte Carlo noise, and which documents were left out.
+
+    All choices leave out the same documents, so what counts is how the differences vary from document to document. If n
+    of D documents were left out, the variance of their mean has the factor 1 - n / D; it is zero for all documents.
+    """
+    scores = scores_of(record, errors)
+    noise = np.hypot(*scores.loc[[one, other], "standard_error"])
+    each = record.tables["documents"].pivot(index="document", columns="choice", values="log_likelihood")
+    apart, of = each[one] - each[other], int(record.tables["scores"]["of_documents"].max())
+    left = len(apart) / of
+    drawn = np.sqrt((1 - left) * apart.var() / len(apart)) if left < 1 else 0.0
+    return float(scores.loc[one, "log_score"] - scores.loc[other, "log_score"]), float(np.hypot(noise, drawn))
+
+
 def score_ratios(record: Result, errors: pd.DataFrame) -> pd.DataFrame:
-    """For each choice of h: log S(h) / S(tempering) and its Monte Carlo error. S is the geometric mean over documents
-    of the probability of a document given all others [George & Doss, section 5.2]."""
-    table = scores_of(record, errors)
-    rest = table.drop(index=TEMPERING)
-    ratios = rest["log_score"] - table.loc[TEMPERING, "log_score"]
-    joint = np.hypot(rest["standard_error"], table.loc[TEMPERING, "standard_error"])
-    return pd.DataFrame({"log_ratio": ratios, "error": joint})
+    """For each choice of h: log S(h) / S(tempering) and its error. S is the geometric mean over documents of the
+    probability of a document given all others [George & Doss, section 5.2]."""
+    rest = [choice for choice in record.tables["scores"]["choice"] if choice != TEMPERING]
+    rows = [lead(record, errors, choice, TEMPERING) for choice in rest]
+    return pd.DataFrame(rows, index=rest, columns=["log_ratio", "error"])
 
 
 def scores_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
@@ -152,7 +167,8 @@ def scores_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     for record in of_kind(records, "score"):
         corpus, table = record.task.params["corpus"], score_ratios(record, errors)
         row: dict[str, Any] = {"corpus": corpus, "topics": record.task.params["topics"]}
-        row["documents"] = int(record.tables["scores"]["documents"].max())
+        for name in ("documents", "of_documents"):
+            row[name] = int(record.tables["scores"][name].max())
         papers = dict(zip(CHOICES, SCORES.get(corpus, ()), strict=False))
         for choice in CHOICES:
             if choice in table.index:
@@ -166,7 +182,8 @@ def scores_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
 def times_table(records: list[Result]) -> pd.DataFrame:
     """One row per corpus and T: CPU seconds of each method (medians over the starts), beside the paper's minutes.
 
-    Our seconds of tempering include everything: placing the grid, tuning, and all chains of the last run.
+    Our seconds of tempering include everything: placing the grid, tuning, and all chains of the last run. Ratios
+    compare one run of each method: `tempering_one` is the share of one chain.
     """
     rows = []
     models = [(r.task.params["corpus"], r.task.params["topics"], r) for r in records]
@@ -176,15 +193,41 @@ def times_table(records: list[Result]) -> pd.DataFrame:
         if surfaces := in_order(of_kind(here, "surface")):
             row |= {key: surfaces[0].task.params[key] for key in ("chains", "sweeps")}
             row[TEMPERING] = surfaces[0].volatile["cpu_seconds"]
+            row["tempering_one"] = row[TEMPERING] / row["chains"]
         if rivals := of_kind(here, "rivals"):
             seconds = rivals[0].tables["timing"].groupby("method")["seconds"].median()
             row |= {method: float(seconds[method]) for method in EM if method in seconds.index}
-        row["tempering_to_gibbs-em"] = row.get(TEMPERING, np.nan) / row.get("gibbs-em", np.nan)
+        row["tempering_to_gibbs-em"] = row.get("tempering_one", np.nan) / row.get("gibbs-em", np.nan)
         row["gibbs-em_to_variational-em"] = row.get("gibbs-em", np.nan) / row.get("variational-em", np.nan)
         for name, minutes in zip((TEMPERING, *ESTIMATES), MINUTES.get(corpus, ()), strict=False):
             row[f"{name}_paper_minutes"] = minutes
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def way_table(records: list[Result]) -> pd.DataFrame:
+    """One row per corpus with tempering and Gibbs-EM: for each kind of Gibbs-EM, the distance from the best h after
+    `STEPS` steps over that at the start; and the share that noiseless EM would leave."""
+    surfaces, rows = of_kind(records, "surface"), []
+    for rivals in of_kind(records, "rivals"):
+        params = rivals.task.params
+        found = in_order(r for r in surfaces if r.task.corpus == rivals.task.corpus)
+        if not found or found[0].task.params["topics"] != params["topics"]:
+            continue
+        row: dict[str, Any] = {key: params[key] for key in ("corpus", "topics")}
+        for method in GIBBS:
+            path = rivals.tables["path"]
+            row[method] = _share_left(path[path["method"] == method], best_of(found[0]))
+        row["rate"] = rivals.metrics.get("rate", np.nan)
+        rows.append(row | {"exact step": row["rate"] ** STEPS})
+    return pd.DataFrame(rows)
+
+
+def _share_left(path: pd.DataFrame, best: np.ndarray) -> float:
+    """The median over the starts; nan if no path has so many steps."""
+    away = path.assign(away=np.linalg.norm(np.log(path[["alpha", "eta"]].to_numpy()) - np.log(best), axis=1))
+    wide = away.pivot(index="start", columns="step", values="away")
+    return float((wide[STEPS] / wide[0]).median()) if STEPS in wide else np.nan
 
 
 def coverage_table(records: list[Result]) -> pd.DataFrame:
