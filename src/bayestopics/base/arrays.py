@@ -17,6 +17,7 @@ import numpy as np
 
 from bayestopics.base.limits import insist_on_inflation
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import quoted
 
 # what zipfile and zlib raise for archives that are incomplete, damaged or of a kind that they do not know
 BAD_ZIP = (
@@ -35,12 +36,17 @@ ENCRYPTED = 0x1
 LONGEST_HEADER = 10_000  # numpy's limit, because headers are parsed as Python literals
 
 
-def read_arrays(data: bytes, place: object) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name; `place` is the name of the file in messages. The arrays can be written to."""
+def read_arrays(data: bytes, place: object, limited: bool = True) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name; `place` is the name of the file in messages. The arrays can be written to.
+
+    Without `limited`, for a file whose checksum is known, arrays may be any number of times larger than the file.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = archive.infolist()
-            _check_members(members, len(data), place)
+            _check_members(members, place)
+            if limited:
+                insist_on_inflation(place, sum(member.file_size for member in members), len(data))
             return {
                 member.filename.removesuffix(".npy"): _array(archive.read(member), f"{place}: {member.filename}")
                 for member in members
@@ -48,22 +54,21 @@ def read_arrays(data: bytes, place: object) -> dict[str, np.ndarray]:
     except InputError:
         raise
     except BAD_ZIP as error:
-        said = " ".join(str(error).split()) or type(error).__name__
+        said = " ".join(str(error).split())[:100] or type(error).__name__
         raise InputError(f"{place}: not an .npz file, or a damaged one ({said})") from None
 
 
-def _check_members(members: list[zipfile.ZipInfo], packed: int, place: object) -> None:
+def _check_members(members: list[zipfile.ZipInfo], place: object) -> None:
     names = [member.filename for member in members]
     for member in members:
         if not member.filename.endswith(".npy"):
-            raise InputError(f"{place}: holds {member.filename!r}, but an .npz file holds only .npy files")
+            raise InputError(f"{place}: holds {quoted(member.filename)}, but an .npz file holds only .npy files")
         if member.flag_bits & ENCRYPTED:
             raise InputError(f"{place}: {member.filename} is encrypted")
         if member.compress_type not in PLAIN:
             raise InputError(f"{place}: {member.filename} is compressed in another way than .npz files are")
     if len(set(names)) < len(names):
         raise InputError(f"{place}: holds two arrays of the same name")
-    insist_on_inflation(place, sum(member.file_size for member in members), packed)
 
 
 def _array(content: bytes, place: str) -> np.ndarray:
@@ -81,7 +86,7 @@ def _array(content: bytes, place: str) -> np.ndarray:
     if min(shape, default=0) < 0 or announced != len(content) - start:
         raise InputError(f"{place}: its header announces the shape {shape}, but it has {len(content) - start:,} bytes")
     try:
-        flat = np.frombuffer(bytearray(content), dtype, offset=start) if announced else np.empty(0, dtype)
+        flat = np.frombuffer(content, dtype, offset=start).copy() if announced else np.empty(0, dtype)
         if (
             dtype.kind == "U"
             and flat.view(np.dtype("u4").newbyteorder(dtype.byteorder)).max(initial=0) > sys.maxunicode

@@ -13,6 +13,7 @@ import scipy.sparse as sparse
 
 from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import quoted
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 MOST_TOKENS = np.iinfo(np.int32).max
@@ -316,7 +317,7 @@ def _check_texts(texts: Sequence[str], what: str, name: str) -> None:
         "".join(map(str, texts)).encode()
     except UnicodeEncodeError:
         number, bad = next((i, text) for i, text in enumerate(map(str, texts)) if _is_no_text(text))
-        raise InputError(f"{name}: {what} {number} is not text: {bad[:60]!r} holds half of a surrogate pair") from None
+        raise InputError(f"{name}: {what} {number} is not text: {quoted(bad)} holds half of a surrogate pair") from None
 
 
 def _is_no_text(text: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import io
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ import scipy.sparse as sparse
 from bayestopics.base.arrays import read_arrays
 from bayestopics.base.files import decode, read_bytes, replacing
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import quoted
 from bayestopics.corpus.corpus import Corpus, insist_on_documents, whole_numbers
 
 # -- lines ---------------------------------------------------------------------------------------
@@ -125,13 +127,13 @@ def _bad_ldac_line(path: Path, number: int, line: str) -> NoReturn:
     first, *pairs = line.split()
     where = f"{path}: line {number}"
     if fault := _integer_fault(first):
-        raise InputError(f"{where}: the number of terms {first!r} {fault}")
+        raise InputError(f"{where}: the number of terms {quoted(first)} {fault}")
     for pair in pairs:
         term, colon, count = pair.partition(":")
         if not colon or _integer_fault(term):
-            raise InputError(f"{where}: {pair!r} is not of the form id:count")
+            raise InputError(f"{where}: {quoted(pair)} is not of the form id:count")
         if fault := _integer_fault(count):
-            raise InputError(f"{where}: count {count!r} of term {term} {fault}")
+            raise InputError(f"{where}: count {quoted(count)} of term {term[:18]} {fault}")
     raise InputError(f"{where}: not of the form `n id:count id:count ...`")
 
 
@@ -158,7 +160,9 @@ def write_vocabulary(corpus: Corpus, path: Path) -> None:
     """One term per line. It is written before the counts, so that counts are never there without a vocabulary."""
     for term in corpus.vocabulary:
         if term != term.strip() or "\n" in term or "\r" in term:
-            raise InputError(f"{path}: the term {term!r} would not survive in a file with one term per line; use .npz")
+            raise InputError(
+                f"{path}: the term {quoted(term)} would not survive in a file with one term per line; use .npz"
+            )
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{term}\n" for term in corpus.vocabulary), encoding="utf-8")
 
@@ -209,7 +213,7 @@ def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: i
             raise InputError(f"{where}: {len(fields)} fields instead of three (document, term, count)")
         for what, field in zip(("document id", "term id", "count"), fields, strict=True):
             if fault := _integer_fault(field):
-                raise InputError(f"{where}: {what} {field!r} {fault}")
+                raise InputError(f"{where}: {what} {quoted(field)} {fault}")
         document, term, count = map(int, fields)
         if not 1 <= document <= documents:
             raise InputError(f"{where}: document id {document} is outside 1..{documents} (ids count from 1)")
@@ -222,7 +226,7 @@ def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: i
 
 def _header_number(path: Path, number: int, text: str, what: str) -> int:
     if fault := _integer_fault(text) or (int(text) < 0 and "is negative"):
-        raise InputError(f"{path}: line {number}: {what} {text!r} {fault}")
+        raise InputError(f"{path}: line {number}: {what} {quoted(text)} {fault}")
     return int(text)
 
 
@@ -373,7 +377,7 @@ def _scipys_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> sparse.sparr
     kind = arrays["format"].item() if arrays["format"].size == 1 else ""
     kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
     if kind not in FORMATS:
-        raise InputError(f"{path}: holds a matrix in the unknown format {kind[:60]!r}; save it as csr")
+        raise InputError(f"{path}: holds a matrix in the unknown format {quoted(kind)}; save it as csr")
     make, places = FORMATS[kind]
     _insist_on_arrays(path, arrays, ("shape", "data", *places))
     for name in ("shape", *places):
@@ -412,20 +416,34 @@ def _insist_on_arrays(path: Path, arrays: Mapping[str, np.ndarray], names: Itera
 
 
 def _texts(path: Path, arrays: Mapping[str, np.ndarray], name: str) -> list[str]:
+    """A list of texts, which `write_binary` writes as JSON; earlier it wrote an array as wide as the longest text."""
     array = arrays[name]
-    if array.dtype.kind != "U" or array.ndim != 1:
-        raise InputError(f"{path}: its array {name!r} is not a list of texts")
-    return list(map(str, array.tolist()))
+    fault = InputError(f"{path}: its array {name!r} is not a list of texts")
+    if array.dtype.kind == "U" and array.ndim == 1:
+        return list(map(str, array.tolist()))
+    if array.dtype != np.uint8:
+        raise fault
+    try:
+        texts = json.loads(array.tobytes())
+    except (ValueError, RecursionError):
+        raise fault from None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise fault
+    return texts
+
+
+def _as_json(texts: Iterable[str]) -> np.ndarray:
+    return np.frombuffer(json.dumps(list(texts)).encode(), np.uint8)
 
 
 def write_binary(corpus: Corpus, path: Path) -> None:
     arrays = {
         "triples": np.array(corpus.triples()),
         "document_count": np.array(corpus.document_count),
-        "vocabulary": np.array(corpus.vocabulary, dtype=np.str_),
+        "vocabulary": _as_json(corpus.vocabulary),
         "name": np.array(corpus.name, dtype=np.str_),
     }
     if corpus.labels is not None:
-        arrays["labels"] = np.array(corpus.labels, dtype=np.str_)
+        arrays["labels"] = _as_json(corpus.labels)
     with replacing(path) as temporary, open(temporary, "wb") as out:
         np.savez_compressed(out, allow_pickle=False, **arrays)
