@@ -395,6 +395,8 @@ def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
 
 # -- bad options -----------------------------------------------------------------------------------
 
+WITH_CHAINS = ("fit", "hyper", "select", "hdp", "score")
+
 
 @pytest.mark.parametrize("command", ["fit", "score", "simulate"])
 @pytest.mark.parametrize(
@@ -404,6 +406,9 @@ def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
         ("--topics -3", "--topics: -3 is negative"),
         ("--topics 2.5", "--topics: '2.5' is not a whole number"),
         ("--topics 99999999999999999999", "--topics: 99999999999999999999 is too large"),
+        ("--topics 2000000000", "--topics: 2000000000 is more than 1,000,000"),
+        (f"--topics {MANY}", f"--topics: '{MANY[:60]}'... is not a whole number"),
+        (f"--seed {2**64}", f"--seed: {2**64} is too large"),
         ("--topics nan", "--topics: 'nan' is not a whole number"),
         ("--alpha 0", "--alpha: 0 is not positive"),
         ("--alpha -1", "--alpha: -1 is not positive"),
@@ -439,6 +444,23 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("fit {tiny} --sweeps 0", "--sweeps: 0 is not at least 1"),
         ("fit {tiny} --burn-in -1", "--burn-in: -1 is negative"),
         ("fit {tiny} --chains 0", "--chains: 0 is not at least 1"),
+        *(
+            (f"{command} {{tiny}} --chains 10000000", "--chains: 10000000 is more than 10,000")
+            for command in WITH_CHAINS
+        ),
+        ("fit {tiny} --workers 1000000", "--workers: 1000000 is more than 1,000"),
+        ("fit {tiny} --sweeps 1e12", "--sweeps: '1e12' is not a whole number"),
+        ("fit {tiny} --sweeps 1000000000000", "--sweeps: 1000000000000 is too large"),
+        ("fit {tiny} --burn-in 1000000000000", "--burn-in: 1000000000000 is too large"),
+        ("evidence {tiny} --topics 1-2000000000", "--topics: 2000000000 is more than 1,000,000"),
+        ("evidence {tiny} --topics 1-1000000", "--topics: '1-1000000' has more than 10,000 numbers"),
+        ("evidence {tiny} --topics 1-9000,1-9000", "--topics: '1-9000,1-9000' has more than 10,000 numbers"),
+        ("evidence {tiny} --repeats 10000000", "--repeats: 10000000 is more than 10,000"),
+        ("select {tiny} --topics 1-2000000000", "--topics: 2000000000 is more than 1,000,000"),
+        ("select {tiny} --max 2000000000", "--max: 2000000000 is more than 1,000,000"),
+        ("topics {tiny} --max 2000000000", "--max: 2000000000 is more than 1,000,000"),
+        ("hyper {tiny} --grid 100000x100000", "--grid: 100000x100000 has more than 1,000,000 points"),
+        ("score {tiny} --particles 2000000000", "--particles: 2000000000 is more than 1,000,000"),
         ("fit {tiny} --workers 0", "--workers: 0 is not at least 1"),
         ("fit {tiny} --out {tiny}", "exists and is not a run record"),
         ("fit {tiny} --out {folder} --overwrite", "exists and is not a run record"),
