@@ -39,3 +39,14 @@ def visible(text: str) -> str:
     """Text from a file that a terminal, a page or a figure can show: what would do something else than be seen is
     written as in Python, such as \\x1b or \\n."""
     return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def in_figure(text: str) -> str:
+    """The same for a figure, where matplotlib takes what stands between two dollar signs for a formula."""
+    return visible(text).replace("$", r"\$")
+
+
+def in_cell(text: str) -> str:
+    """The same for a cell of a CSV file: an apostrophe in front keeps a spreadsheet from computing it as a formula."""
+    shown = visible(text)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
