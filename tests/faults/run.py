@@ -53,9 +53,13 @@ def watch(start: int, stop: int, step: int) -> list[tuple[int, str, str, str]]:
             elif what == "end":
                 found.append((int(number), reader, rest[0], rest[1]))
                 start, under_way = int(number) + step, None
+                if rest[0] == "bug":
+                    print(f"case {number} ({reader}): {rest[1]}", flush=True)
         _, errors = child.communicate()
         if under_way is not None:  # killed by a signal: a crash, or the limit of time
-            found.append((*under_way, "bug", f"the process died (code {child.returncode}) {errors[-200:]}"))
+            said = f"the process died (code {child.returncode}) {' '.join(errors[-200:].split())}"
+            print("case {} ({}): {}".format(*under_way, said), flush=True)
+            found.append((*under_way, "bug", said))
             start = under_way[0] + step
         elif child.returncode:
             raise RuntimeError(errors)
@@ -83,9 +87,8 @@ def main() -> int:
     table = Counter((reader, end) for _, reader, end, _ in found)
     for reader in dict.fromkeys(reader for _, reader, _, _ in found):
         print(f"{reader:28}", "  ".join(f"{end} {table[reader, end]:5}" for end in ("sound", "refused", "bug")))
-    for number, reader, end, said in found:
-        if end == "bug" or given.case is not None:
-            print(f"case {number} ({reader}): {end}: {said}")
+    if given.case is not None:
+        print(*found[0])
     ends = Counter(end for _, _, end, _ in found)
     seconds = f"{time.monotonic() - started:.0f} s, {used.ru_utime + used.ru_stime:.0f} s of CPU"
     print(f"{len(found)} cases: {ends['sound']} sound, {ends['refused']} refused, {ends['bug']} bugs ({seconds})")
