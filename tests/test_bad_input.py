@@ -238,6 +238,7 @@ def unpacked(data: bytes) -> dict[str, Any]:
 
 CSR = unpacked(saved([[1, 0, 2], [0, 3, 0]]))
 COO = {"format": b"coo", "shape": [2, 3], "row": [0, 1], "col": [0, 2], "data": [1, 2]}
+DIA = {"format": b"dia", "shape": [4, 4], "offsets": [0], "data": [[1, 2, 3, 4]]}
 BOMB = gzip.compress(b"1 0:1\n" * 1_000_000, mtime=0)
 MANY = "5" * 5000
 HOSTILE: dict[str, tuple[str, bytes, str]] = {
@@ -259,6 +260,8 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "unsigned beyond int64": ("x.npz", packed(COO | {"row": np.array([0, 2**63], np.uint64)}), "is too large"),
     "many columns": ("x.npz", packed(COO | {"shape": [2, 10**9]}), "1000000000 terms are too many without a vocab"),
     "many rows": ("x.npz", packed(COO | {"shape": [10**7, 3]}), "10000000 documents are too many for 2 counts"),
+    "many rows of diagonals": ("x.npz", packed(DIA | {"shape": [2**58, 4]}), "documents are too many"),
+    "many columns of diagonals": ("x.npz", packed(DIA | {"shape": [4, 2**58]}), "terms are too many"),
     "shape of three": ("x.npz", packed(CSR | {"shape": [2, 3, 4]}), "not a matrix of documents x terms"),
     "shape negative": ("x.npz", packed(CSR | {"shape": [-2, 3]}), "not a matrix of documents x terms"),
     "no data": ("x.npz", packed({k: v for k, v in CSR.items() if k != "data"}), "it has no array 'data'"),

@@ -92,12 +92,7 @@ class Corpus:
         if vocabulary is None:
             if term_count is None:
                 term_count = int(terms.max()) + 1 if len(terms) else 0
-            if term_count > MOST_UNNAMED_TERMS:
-                raise InputError(
-                    f"{name}: {term_count} terms are too many without a vocabulary (at most {MOST_UNNAMED_TERMS})"
-                )
-            fault = f"{name}: {term_count} terms without a vocabulary are too many for {len(counts)} counts"
-            insist(term_count, max(FREE_TERMS, len(counts)), fault)
+            _insist_on_terms(name, term_count, len(counts))
             vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
         _check_texts(vocabulary, "term", name)
@@ -134,13 +129,16 @@ class Corpus:
         try:
             if hasattr(matrix, "check_format"):  # scipy's conversions read outside of the arrays if an index is wrong
                 matrix.check_format(full_check=True)
+            if sparse.issparse(matrix):
+                _check_shape(matrix, vocabulary, name)
             coordinates = sparse.coo_array(matrix)
             documents, terms = coordinates.shape
+        except InputError:
+            raise
         except (TypeError, ValueError, IndexError, OverflowError) as error:
             said = " ".join(str(error).split())
             raise InputError(f"{name}: not a matrix of documents x terms ({said})") from None
-        if vocabulary is not None and len(vocabulary) != terms:
-            raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, but the matrix has {terms} columns")
+        _check_columns(terms, vocabulary, name)
         rows, columns = coordinates.coords
         return cls.from_counts(
             rows,
@@ -309,6 +307,28 @@ def insist_on_documents(name: object, document_count: int, counts: int) -> None:
         raise InputError(f"{name}: {document_count} documents are too many (at most {MOST_DOCUMENTS})")
     fault = f"{name}: {document_count} documents are too many for {counts} counts"
     insist(document_count, max(FREE_DOCUMENTS, counts), fault)
+
+
+def _check_shape(matrix: Any, vocabulary: Sequence[str] | None, name: str) -> None:
+    """Check a scipy matrix before it is converted, which takes memory for its whole shape."""
+    stored = matrix.data.size if matrix.format == "dia" else matrix.nnz
+    insist_on_documents(name, matrix.shape[0], stored)
+    _check_columns(matrix.shape[-1], vocabulary, name)
+    if vocabulary is None:
+        _insist_on_terms(name, matrix.shape[-1], stored)
+
+
+def _check_columns(columns: int, vocabulary: Sequence[str] | None, name: str) -> None:
+    if vocabulary is not None and len(vocabulary) != columns:
+        raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, but the matrix has {columns} columns")
+
+
+def _insist_on_terms(name: object, term_count: int, counts: int) -> None:
+    """Of a corpus without a vocabulary."""
+    if term_count > MOST_UNNAMED_TERMS:
+        raise InputError(f"{name}: {term_count} terms are too many without a vocabulary (at most {MOST_UNNAMED_TERMS})")
+    fault = f"{name}: {term_count} terms without a vocabulary are too many for {counts} counts"
+    insist(term_count, max(FREE_TERMS, counts), fault)
 
 
 def _check_texts(texts: Sequence[str], what: str, name: str) -> None:
