@@ -9,10 +9,11 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep kept test mutants lint docs bench keep-bench ui lock
+.PHONY: help setup results report unlock keep kept test test-faults mutants lint docs bench keep-bench ui lock
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   make all figures, tables and claims in results/<scale>/'
 	@echo 'make test      run lint, type checks and all tests, including the workflow at scale smoke'
+	@echo 'make test-faults  read 50,000 damaged files; each must be refused in one line or be sound'
 	@echo 'make mutants [ONLY="hyper -k ellipse"]   check that the tests catch the bugs listed in tests/mutants/'
 	@echo 'make ui        open the MLflow UI on results/mlflow.db'
 	@echo 'make report    make results/<scale>/report.html again from the existing results'
@@ -47,6 +48,10 @@ report: setup
 
 test: setup lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# about 3 minutes of CPU time
+test-faults: setup
+	$(BIN)/python tests/faults/run.py -n $(CORES) --cases 50000
 
 # each bug in turn, in a copy of the code
 mutants: setup

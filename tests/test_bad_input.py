@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sparse
 
+from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
+from bayestopics.corpus import read_corpus
 
 Capture = pytest.CaptureFixture[str]
 
@@ -112,14 +116,25 @@ BAD_TEXTS: list[tuple[str, str, str]] = [
     ("x.mtx", MTX_HEAD.replace("3 4 2", "3 4"), "line 2: the size line must have three numbers"),
     ("x.mtx", MTX_HEAD.replace("3 4 2", "3 x 2"), "line 2: number of terms 'x' is not a whole number"),
     *(
-        ("x.mtx", MTX_HEAD.replace("coordinate integer general", kind), "line 1: not a")
-        for kind in ("array integer general", "coordinate pattern general", "coordinate integer symmetric", "")
+        (
+            "x.mtx",
+            MTX_HEAD.replace("coordinate integer general", kind),
+            f"line 1: a `{f'matrix {kind}'.strip()}`, but only",
+        )
+        for kind in (
+            "array integer general",
+            "coordinate pattern general",
+            "coordinate complex general",
+            "coordinate integer symmetric",
+            "coordinate real skew-symmetric",
+            "",
+        )
     ),
     ("x.ldac", "1 2000000000:1\n", "2000000001 terms are too many without a vocabulary"),
     ("x.ldac", "2 0:4611686018427387904 1:4611686018427387904\n", "too many tokens (at most 2147483647)"),
     # formats
     *((name, "1 0:1\n", "unknown format; choose from x.ldac") for name in ("x.txt", "x", "x.gz", "x.csv", "x.LDAC")),
-    *(("x.npz", text, "not a corpus in .npz form") for text in ("", "text", "PK\x03\x04 cut")),
+    *(("x.npz", text, "not an .npz file, or a damaged one") for text in ("", "text", "PK\x03\x04 cut")),
 ]
 
 
@@ -163,10 +178,10 @@ BAD_BYTES: list[tuple[str, bytes, str]] = [
     ("docword.x.txt", b"1\n1\n1\n\xe9 1 1\n", "line 4: byte 0xe9 is not utf-8"),
     ("x.mtx", b"%%MatrixMarket matrix coordinate integer general\n% \xe9t\xe9\n1 1 1\n1 1 1\n", "line 2: byte 0xe9"),
     ("x.tsv", b"first\nsecond\n\xe9t\xe9\n", "line 3: byte 0xe9 is not utf-8"),
-    ("x.npz", b"\x93NUMPY", "not a corpus in .npz form"),
-    ("x.npz", packed(GOOD)[:-40], "not a corpus in .npz form"),
-    ("x.npz", packed({"other": [1]}), "not a corpus in .npz form"),
-    ("x.npz", packed(GOOD | {"triples": [1, 2]}), "not a corpus in .npz form"),
+    ("x.npz", b"\x93NUMPY", "not an .npz file, or a damaged one"),
+    ("x.npz", packed(GOOD)[:-40], "not an .npz file, or a damaged one"),
+    ("x.npz", packed({"other": [1]}), "not a corpus in .npz form: it has no array 'triples'"),
+    ("x.npz", packed(GOOD | {"triples": [1, 2]}), "its array 'triples' has the shape (2,), not three rows"),
     ("x.npz", packed(GOOD | {"triples": [[0], [0], [-1]]}), "negative count -1"),
     ("x.npz", packed(GOOD | {"triples": [[0], [1], [1]]}), "term id 1 is outside the vocabulary of 1 terms"),
     ("x.npz", packed(GOOD | {"triples": [[0], [0], [0]]}), "the corpus is empty"),
@@ -189,6 +204,171 @@ def test_bad_bytes(tmp_path: Path, capsys: Capture, name: str, content: bytes, f
     message = refused(capsys, tmp_path, "corpus", "info", path)
     assert message.startswith(f"{path}: ")
     assert fault in message
+
+
+# -- hostile files: small ones that would take all memory, hang or crash if what they announce were believed -----------
+
+
+def npy(shape: str = "(1,)", descr: str = "'<i8'", content: bytes = bytes(8), header: str | None = None) -> bytes:
+    """An .npy file whose header announces anything."""
+    text = header or f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + content
+
+
+def zipped(
+    members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, change: Callable[[bytes], bytes] = bytes
+) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return change(buffer.getvalue())
+
+
+def encrypted(data: bytes) -> bytes:
+    """The same archive, with the flag of encryption in both headers of its first member."""
+    central = data.index(b"PK\x01\x02")
+    return data[:6] + b"\x01" + data[7 : central + 8] + b"\x01" + data[central + 9 :]
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(data)) as file:
+        return dict(file)
+
+
+CSR = unpacked(saved([[1, 0, 2], [0, 3, 0]]))
+COO = {"format": b"coo", "shape": [2, 3], "row": [0, 1], "col": [0, 2], "data": [1, 2]}
+DIA = {"format": b"dia", "shape": [4, 4], "offsets": [0], "data": [[1, 2, 3, 4]]}
+BOMB = gzip.compress(b"1 0:1\n" * 1_000_000, mtime=0)
+MANY = "5" * 5000
+HOSTILE: dict[str, tuple[str, bytes, str]] = {
+    "indptr points outside": ("x.npz", packed(CSR | {"indptr": [0, 10**9, 3]}), "not a matrix of documents x terms"),
+    "indptr ends outside": ("x.npz", packed(CSR | {"indptr": [0, 2, 10**9]}), "not a matrix of documents x terms"),
+    "indptr falls": ("x.npz", packed(CSR | {"indptr": [0, 3, 2]}), "not a matrix of documents x terms"),
+    "indptr is negative": ("x.npz", packed(CSR | {"indptr": [0, -5, 3]}), "not a matrix of documents x terms"),
+    "indptr is too short": ("x.npz", packed(CSR | {"indptr": [0, 3]}), "not a matrix of documents x terms"),
+    "indptr is not whole": (
+        "x.npz",
+        packed(CSR | {"indptr": [0.0, 2.0, 3.0]}),
+        "'indptr' is not a list of whole numbers",
+    ),
+    "indices outside": ("x.npz", packed(CSR | {"indices": [0, 2, 10**6]}), "not a matrix of documents x terms"),
+    "indices negative": ("x.npz", packed(CSR | {"indices": [0, -2, 1]}), "not a matrix of documents x terms"),
+    "indices in two dimensions": ("x.npz", packed(CSR | {"indices": [[0, 2, 1]]}), "'indices' is not a list of whole"),
+    "rows of coo outside": ("x.npz", packed(COO | {"row": [0, 2]}), "not a matrix of documents x terms"),
+    "columns of coo too few": ("x.npz", packed(COO | {"col": [0]}), "not a matrix of documents x terms"),
+    "unsigned beyond int64": ("x.npz", packed(COO | {"row": np.array([0, 2**63], np.uint64)}), "is too large"),
+    "many columns": ("x.npz", packed(COO | {"shape": [2, 10**9]}), "1000000000 terms are too many without a vocab"),
+    "many rows": ("x.npz", packed(COO | {"shape": [10**7, 3]}), "10000000 documents are too many for 2 counts"),
+    "many rows of diagonals": ("x.npz", packed(DIA | {"shape": [2**58, 4]}), "documents are too many"),
+    "many columns of diagonals": ("x.npz", packed(DIA | {"shape": [4, 2**58]}), "terms are too many"),
+    "shape of three": ("x.npz", packed(CSR | {"shape": [2, 3, 4]}), "not a matrix of documents x terms"),
+    "shape negative": ("x.npz", packed(CSR | {"shape": [-2, 3]}), "not a matrix of documents x terms"),
+    "no data": ("x.npz", packed({k: v for k, v in CSR.items() if k != "data"}), "it has no array 'data'"),
+    "unknown format": ("x.npz", packed(CSR | {"format": "lil"}), "in the unknown format 'lil'"),
+    "complex counts": ("x.npz", packed(CSR | {"data": [1j, 2, 3]}), "some counts or ids are not whole numbers"),
+    "texts as counts": ("x.npz", packed(CSR | {"data": ["1", "2", "3"]}), "x.npz: "),
+    "infinite counts": ("x.npz", packed(CSR | {"data": [1, np.inf, 3]}), "some counts or ids are not whole numbers"),
+    "absurd shape": (
+        "x.npz",
+        zipped({"format.npy": npy("(10**15,)".replace("10**15", "1" + 15 * "0"))}),
+        "announces the",
+    ),
+    "absurd empty type": (
+        "x.npz",
+        zipped({"format.npy": npy("(999999999999,)", "'<U0'", b"")}),
+        "holds <U0, not numbers",
+    ),
+    "negative shape": ("x.npz", zipped({"format.npy": npy("(-1, -1)")}), "announces the shape (-1, -1)"),
+    "objects": ("x.npz", zipped({"format.npy": npy("(1,)", "'|O'")}), "holds object, not numbers or texts"),
+    "cut header": ("x.npz", zipped({"format.npy": npy()[:40]}), "its header cannot be read"),
+    "deep header": ("x.npz", zipped({"format.npy": npy(header="(" * 9000)}), "its header cannot be read"),
+    "long header": ("x.npz", zipped({"format.npy": npy(header="{" + " " * 20000 + "}")}), "its header cannot be read"),
+    "no .npy": ("x.npz", zipped({"readme.txt": b"hello"}), "holds 'readme.txt', but an .npz file holds only .npy"),
+    "bzip2": ("x.npz", zipped({"format.npy": npy()}, zipfile.ZIP_BZIP2), "is compressed in another way"),
+    "encrypted": ("x.npz", zipped({"format.npy": npy()}, change=encrypted), "format.npy is encrypted"),
+    "zip bomb": ("x.npz", zipped({"data.npy": bytes(5_000_000)}), "unpacks to more than 4,194,304 bytes"),
+    "vocabulary of numbers": ("x.npz", packed(GOOD | {"vocabulary": [1]}), "'vocabulary' is not a list of texts"),
+    "vocabulary with a surrogate": ("x.npz", packed(GOOD | {"vocabulary": ["\ud800"]}), "term 0 is not text"),
+    "no character": (
+        "x.npz",
+        packed(GOOD | {"vocabulary": np.frombuffer(b"\xff\xff\xff\x7f", "<U1")}),
+        "vocabulary.npy: holds numbers that are no characters",
+    ),
+    "documents are a list": ("x.npz", packed(GOOD | {"document_count": [1, 2]}), "'document_count' is not one whole"),
+    "negative documents": ("x.npz", packed(GOOD | {"document_count": -1}), "outside the -1 documents"),
+    "labels of too few": ("x.npz", packed(GOOD | {"labels": ["a", "b"]}), "2 labels for 1 documents"),
+    "gzip bomb": ("x.ldac.gz", BOMB, "unpacks to more than 4,194,304 bytes, as only a damaged or malicious"),
+    "gzip with garbage behind": ("x.ldac.gz", gzip.compress(b"1 0:1\n") + b"garbage", "not a valid gzip file"),
+    "header with documents": (
+        "docword.x.txt",
+        b"99999999\n4\n1\n1 1 1\n",
+        "99999999 documents are too many for 1 counts",
+    ),
+    "header with terms": (
+        "docword.x.txt",
+        b"4\n9999999\n1\n1 1 1\n",
+        "9999999 terms without a vocabulary are too many",
+    ),
+    "empty lines of documents": ("x.ldac", b"0\n" * 1_000_001, "1000001 documents are too many for 0 counts"),
+    "one large count": ("x.ldac", b"1 0:2000000000\n", "2000000000 tokens in 1 counts are too many"),
+    "two large counts": ("x.ldac", b"2 0:2000000000 1:2000000000\n", "too many tokens (at most 2147483647)"),
+    "5,000 digits": ("x.ldac", f"1 0:{MANY}\n".encode(), "is too large"),
+    "5,000 zeros": ("x.ldac", f"1 0:{MANY.replace('5', '0')}1\n".encode(), "is too large"),
+    "header of 5,000 zeros": ("docword.x.txt", f"{MANY.replace('5', '0')}1\n1\n1\n1 1 1\n".encode(), "is too large"),
+    "a count of 5,000 digits": ("docword.x.txt", f"1\n1\n1\n1 1 {MANY}\n".encode(), "is too large"),
+    "underscores": ("x.mtx", f"{REAL_HEAD}1 1 1\n2 2 1_000\n".encode(), "count '1_000' is not a whole number"),
+    "wide digits": ("x.mtx", f"{REAL_HEAD}1 1 1\n2 2 １２\n".encode(), "count '１２' is not a whole number"),
+    "wide digits in the size": ("x.mtx", MTX_HEAD.replace("3 4", "３ 4").encode(), "'３' is not a whole number"),
+    "infinity": ("x.mtx", f"{REAL_HEAD}1 1 1\n2 2 infinity\n".encode(), "count 'infinity' is not a whole number"),
+    "ids from 0": ("x.mtx", f"{MTX_HEAD}0 0 1\n1 1 1\n".encode(), "document id 0 is outside 1..3 (ids count from 1)"),
+    "old line ends": ("x.ldac", b"1 0:1\r1 0:1\r", "line 1: a carriage return without a line feed"),
+    "old line ends in triples": ("docword.x.txt", b"1\n1\n2\n1 1 1\r1 1 1\n", "line 4: a carriage return without"),
+    "two byte order marks": ("x.ldac", b"\xef\xbb\xbf\xef\xbb\xbf1 0:1\n", "the number of terms '\\ufeff1' is not"),
+    "nul": ("x.ldac", b"1 0:1\x00\n", "count '1\\x00' of term 0 is not a whole number"),
+    "garbage behind": ("x.mtx", f"{MTX_HEAD}1 1 1\n2 2 2\nend of file\n".encode(), "'end' is not a whole number"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_file(tmp_path: Path, capsys: Capture, case: str) -> None:
+    name, content, fault = HOSTILE[case]
+    (tmp_path / name).write_bytes(content)
+    message = refused(capsys, tmp_path, "corpus", "info", tmp_path / name)
+    assert message.startswith(f"{tmp_path / name}: ")
+    assert fault in message
+
+
+def test_a_vocabulary_that_does_not_fit(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "x.ldac").write_text("1 3:1\n")
+    (tmp_path / "x.vocab").write_text("ant\nbee\ncow\n")  # its ids count from 1
+    message = refused(capsys, tmp_path, "corpus", "info", tmp_path / "x.ldac")
+    assert "line 1: term id 3 is outside the vocabulary of 3 terms (ids count from 0)" in message
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
+def test_unsorted_and_repeated_indices_are_sound(tmp_path: Path, kind: str) -> None:
+    dense = np.array([[1, 0, 2], [0, 3, 0]])
+    sparse.save_npz(tmp_path / "x.npz", sparse.coo_array(dense).asformat(kind))
+    assert read_corpus(tmp_path / "x.npz").counts.toarray().tolist() == dense.tolist()
+    (tmp_path / "x.npz").write_bytes(packed(CSR | {"indices": [2, 0, 1], "data": [2, 1, 3]}))
+    assert read_corpus(tmp_path / "x.npz").counts.toarray().tolist() == dense.tolist()
+
+
+@pytest.mark.parametrize("case", ["gzip bomb", "header with documents", "one large count"])
+def test_the_limits_can_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    monkeypatch.setenv("BAYESTOPICS_NO_LIMITS", "1")
+    smaller = {b"99999999": b"1000001", b"2000000000": b"10000001"}  # just above the limits
+    name, content, _ = HOSTILE[case]
+    for large, least in smaller.items():
+        content = content.replace(large, least)
+    if case == "gzip bomb":
+        content = gzip.compress(b"1 0:1" + b" " * 4_200_000 + b"\n")
+    (tmp_path / name).write_bytes(content)
+    assert read_corpus(tmp_path / name).token_count > 0
+    monkeypatch.delenv("BAYESTOPICS_NO_LIMITS")
+    with pytest.raises(InputError, match="BAYESTOPICS_NO_LIMITS=1"):
+        read_corpus(tmp_path / name)
 
 
 def test_bad_files_beside(tmp_path: Path, capsys: Capture) -> None:
@@ -218,6 +398,8 @@ def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
 
 # -- bad options -----------------------------------------------------------------------------------
 
+WITH_CHAINS = ("fit", "hyper", "select", "hdp", "score")
+
 
 @pytest.mark.parametrize("command", ["fit", "score", "simulate"])
 @pytest.mark.parametrize(
@@ -227,6 +409,9 @@ def test_missing_file(tmp_path: Path, capsys: Capture, command: str) -> None:
         ("--topics -3", "--topics: -3 is negative"),
         ("--topics 2.5", "--topics: '2.5' is not a whole number"),
         ("--topics 99999999999999999999", "--topics: 99999999999999999999 is too large"),
+        ("--topics 2000000000", "--topics: 2000000000 is more than 1,000,000"),
+        (f"--topics {MANY}", f"--topics: '{MANY[:60]}'... is not a whole number"),
+        (f"--seed {2**64}", f"--seed: {2**64} is too large"),
         ("--topics nan", "--topics: 'nan' is not a whole number"),
         ("--alpha 0", "--alpha: 0 is not positive"),
         ("--alpha -1", "--alpha: -1 is not positive"),
@@ -262,6 +447,23 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("fit {tiny} --sweeps 0", "--sweeps: 0 is not at least 1"),
         ("fit {tiny} --burn-in -1", "--burn-in: -1 is negative"),
         ("fit {tiny} --chains 0", "--chains: 0 is not at least 1"),
+        *(
+            (f"{command} {{tiny}} --chains 10000000", "--chains: 10000000 is more than 10,000")
+            for command in WITH_CHAINS
+        ),
+        ("fit {tiny} --workers 1000000", "--workers: 1000000 is more than 1,000"),
+        ("fit {tiny} --sweeps 1e12", "--sweeps: '1e12' is not a whole number"),
+        ("fit {tiny} --sweeps 1000000000000", "--sweeps: 1000000000000 is too large"),
+        ("fit {tiny} --burn-in 1000000000000", "--burn-in: 1000000000000 is too large"),
+        ("evidence {tiny} --topics 1-2000000000", "--topics: 2000000000 is more than 1,000,000"),
+        ("evidence {tiny} --topics 1-1000000", "--topics: '1-1000000' has more than 10,000 numbers"),
+        ("evidence {tiny} --topics 1-9000,1-9000", "--topics: '1-9000,1-9000' has more than 10,000 numbers"),
+        ("evidence {tiny} --repeats 10000000", "--repeats: 10000000 is more than 10,000"),
+        ("select {tiny} --topics 1-2000000000", "--topics: 2000000000 is more than 1,000,000"),
+        ("select {tiny} --max 2000000000", "--max: 2000000000 is more than 1,000,000"),
+        ("topics {tiny} --max 2000000000", "--max: 2000000000 is more than 1,000,000"),
+        ("hyper {tiny} --grid 100000x100000", "--grid: 100000x100000 has more than 1,000,000 points"),
+        ("score {tiny} --particles 2000000000", "--particles: 2000000000 is more than 1,000,000"),
         ("fit {tiny} --workers 0", "--workers: 0 is not at least 1"),
         ("fit {tiny} --out {tiny}", "exists and is not a run record"),
         ("fit {tiny} --out {folder} --overwrite", "exists and is not a run record"),

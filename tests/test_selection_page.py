@@ -36,8 +36,7 @@ def result() -> SelectResult:
 
 def page() -> str:
     found = result()
-    topics = pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in found.answer["top_words"]])
-    return selection.page(found, CORPUS, topics)
+    return selection.page(found, CORPUS, selection.topics_table(found))
 
 
 def test_names_words_and_warnings_are_escaped() -> None:

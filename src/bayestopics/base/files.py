@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import os
 import shutil
 import tempfile
@@ -12,7 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bayestopics.base.limits import insist_on_inflation
 from bayestopics.base.problems import InputError
+
+PIECE = 2**20  # bytes that are unpacked at a time
 
 
 @contextmanager
@@ -50,14 +54,24 @@ def read_bytes(path: Path) -> bytes:
         raise InputError(f"{path}: no such file") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    if path.suffix != ".gz":
-        return raw
+    except ValueError as error:  # a name that no file can have
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    return _inflated(raw, path) if path.suffix == ".gz" else raw
+
+
+def _inflated(raw: bytes, path: Path) -> bytes:
+    """The content of a gzip file, unpacked piece by piece, so that a bomb is noticed before it fills the memory."""
+    content = io.BytesIO()
     try:
-        return gzip.decompress(raw)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
+            while piece := file.read(PIECE):
+                content.write(piece)
+                insist_on_inflation(path, content.tell(), len(raw))
     except EOFError:
         raise InputError(f"{path}: truncated gzip file; its end is missing") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: not a valid gzip file ({error})") from None
+    return content.getvalue()
 
 
 def decode(data: bytes, path: Path | str, encoding: str = "utf-8") -> str:
@@ -66,11 +80,13 @@ def decode(data: bytes, path: Path | str, encoding: str = "utf-8") -> str:
         known = codecs.lookup(encoding)
         # utf-8-sig, so that a byte order mark does not become part of the text
         return data.decode("utf-8-sig" if known.name == "utf-8" else encoding)
-    except LookupError:
-        raise InputError(f"{path}: unknown encoding {encoding!r}") from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}: line {line}: byte {data[error.start]:#04x} is not {error.encoding}") from None
+    except UnicodeError as error:  # an encoding that is not for texts in files, such as idna
+        raise InputError(f"{path}: cannot be decoded as {encoding} ({error})") from None
+    except (LookupError, ValueError):
+        raise InputError(f"{path}: unknown encoding {encoding!r}") from None
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.arrays import read_arrays
+
 MAGIC = b"bayestopics state 1\n"
 STRUCTURE = "structure"
 GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
@@ -46,8 +48,7 @@ def unpack(data: bytes) -> Any:
     if data[:start] != _head(body):
         raise Damaged("its checksum is wrong")
     try:
-        with np.load(io.BytesIO(body), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        arrays = read_arrays(body, "the archive", limited=False)
         return _Unpacker(arrays).value(json.loads(arrays[STRUCTURE].tobytes()))
     except Damaged:
         raise

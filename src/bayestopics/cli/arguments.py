@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import quoted
 from bayestopics.lda import SAMPLERS
 
 Value = TypeVar("Value", int, float)
@@ -64,7 +65,7 @@ def record() -> Parser:
     about = "publish the result to MLflow, at MLFLOW_TRACKING_URI or in results/mlflow.db of the present folder"
     group.add_argument("--track", action="store_true", help=about)
     about = "seed of the random numbers; the same seed gives the same result"
-    group.add_argument("--seed", type=count, default=0, metavar="s", help=about)
+    group.add_argument("--seed", type=seed, default=0, metavar="s", help=about)
     return parent
 
 
@@ -99,7 +100,7 @@ def model(sweeps: int, burn_in: int) -> Parser:
     """One number of topics, the prior, the sampler and the length of its chains."""
     parent = Parser(add_help=False)
     group = parent.add_argument_group("model and chain")
-    group.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
+    group.add_argument("--topics", type=topic_count, default=10, metavar="T", help="number of topics")
     about = f"{ALPHA}; one number for all topics, or T numbers (0.1,0.2,...)"
     group.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help=about)
     group.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)
@@ -113,7 +114,7 @@ def model(sweeps: int, burn_in: int) -> Parser:
 
 def add_workers(parser: Any, help: str) -> None:
     about = f"{help}; the results do not depend on it (default: all cores, here %(default)s)"
-    parser.add_argument("--workers", type=positive, default=cores(), metavar="w", help=about)
+    parser.add_argument("--workers", type=workers, default=cores(), metavar="w", help=about)
 
 
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
@@ -129,13 +130,38 @@ def cores() -> int:
 # -- types ---------------------------------------------------------------------------------------
 
 
+MOST_TOPICS = 1_000_000
+MOST_CHAINS = 10_000  # also the longest list of numbers of topics, each of which has chains of its own
+MOST_WORKERS = 1000
+MOST_POINTS = 1_000_000  # of a grid
+MOST_PARTICLES = 1_000_000
+
+
 def positive(text: str) -> int:
     value = count(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    if value >= 2**31:
-        raise argparse.ArgumentTypeError(f"{text} is too large")
     return value
+
+
+def up_to(most: int) -> Callable[[str], int]:
+    """A whole number from 1 to this one: more would fill the memory before anything is computed."""
+
+    def read(text: str) -> int:
+        value = positive(text)
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text} is more than {most:,}")
+        return value
+
+    return read
+
+
+topic_count, chains, workers, particles = map(up_to, (MOST_TOPICS, MOST_CHAINS, MOST_WORKERS, MOST_PARTICLES))
+
+
+def topic_limit(text: str) -> int:
+    """A number of topics, or 0 for no limit."""
+    return topic_count(text) if count(text) else 0
 
 
 def counts(text: str) -> list[int]:
@@ -143,16 +169,29 @@ def counts(text: str) -> list[int]:
     counts: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        counts += range(positive(low), positive(high) + 1) if dash else [positive(part)]
+        more = range(topic_count(low), topic_count(high) + 1) if dash else [topic_count(part)]
+        if len(counts) + len(more) > MOST_CHAINS:
+            raise argparse.ArgumentTypeError(f"{quoted(text)} has more than {MOST_CHAINS:,} numbers")
+        counts += more
     if not counts:
         raise argparse.ArgumentTypeError(f"{text!r} is an empty range")
     return counts
 
 
 def count(text: str) -> int:
+    return _whole(text, 2**31)
+
+
+def seed(text: str) -> int:
+    return _whole(text, 2**64)
+
+
+def _whole(text: str, limit: int) -> int:
     value = _read(int, text, "a whole number")
     if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is negative")
+        raise argparse.ArgumentTypeError(f"{text[:60]} is negative")
+    if value >= limit:
+        raise argparse.ArgumentTypeError(f"{text[:60]} is too large")
     return value
 
 
@@ -160,7 +199,7 @@ def _read(kind: Callable[[str], Value], text: str, what: str) -> Value:
     try:
         return kind(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not {what}") from None
 
 
 def number(text: str) -> float:
@@ -197,7 +236,10 @@ def shape(text: str) -> tuple[int, int]:
     first, cross, second = text.partition("x")
     if not cross:
         raise argparse.ArgumentTypeError(f"{text!r} is not a grid: write two numbers of points, as in 9x11")
-    return positive(first), positive(second)
+    points = positive(first), positive(second)
+    if points[0] * points[1] > MOST_POINTS:
+        raise argparse.ArgumentTypeError(f"{text} has more than {MOST_POINTS:,} points")
+    return points
 
 
 def share(text: str) -> float:

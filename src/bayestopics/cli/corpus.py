@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from bayestopics.base.problems import InputError
-from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_parser, alpha, count, number, positive, reading
+from bayestopics.cli.arguments import (
+    ALPHA,
+    ETA,
+    Parser,
+    add_parser,
+    alpha,
+    number,
+    positive,
+    reading,
+    seed,
+    topic_count,
+)
 
 Summary = dict[str, Any]
 Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # the values, and the same as text for people
@@ -26,12 +37,12 @@ def add(commands: Any, output: Parser) -> None:
     about = "draw each document's length from a Poisson distribution with mean --length"
     simulated.add_argument("--poisson", action="store_true", help=about)
     simulated.add_argument("--terms", type=positive, default=100, metavar="V", help="size of the vocabulary")
-    simulated.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
+    simulated.add_argument("--topics", type=topic_count, default=10, metavar="T", help="number of topics")
     about = f"{ALPHA}; one number for all topics, or T numbers (0.1,0.2,...)"
     simulated.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help=about)
     simulated.add_argument("--eta", type=number, default=0.1, metavar="E", help=ETA)
     about = "seed of the random numbers; the same seed gives the same corpus"
-    simulated.add_argument("--seed", type=count, default=0, metavar="s", help=about)
+    simulated.add_argument("--seed", type=seed, default=0, metavar="s", help=about)
     about = "file to write (required); FILE.ldac.vocab gets the terms, FILE.truth.npz the true topics"
     simulated.add_argument("--out", required=True, metavar="FILE.ldac", help=about)
     help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"

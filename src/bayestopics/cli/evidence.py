@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_workers, alpha, counts, given, number, positive
+from bayestopics.cli.arguments import ALPHA, ETA, Parser, add_workers, alpha, chains, counts, given, number, positive
 from bayestopics.evidence import METHODS, PATHS
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def arguments(parser: Parser) -> None:
     about = "how often each run goes through all T to find good topics before it anneals, only with --path reference"
     parser.add_argument("--passes", type=positive, default=4, metavar="P", help=about)
     about = "number of independent runs for each T; their scatter gives the standard error"
-    parser.add_argument("--repeats", type=positive, default=4, metavar="R", help=about)
+    parser.add_argument("--repeats", type=chains, default=4, metavar="R", help=about)
     about = "a record of `topics` (the folder of its --out): begin with the topics that its chains found"
     parser.add_argument("--start-from", dest="start", type=Path, metavar="DIR", help=about)
     add_workers(parser, "number of processes that share the runs")

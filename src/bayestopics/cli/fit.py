@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, given, model, positive
+from bayestopics.cli.arguments import Parser, add_workers, chains, given, model
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -18,7 +18,7 @@ PARENTS = (model(500, 500),)
 
 def arguments(parser: Parser) -> None:
     about = "number of independent chains; two or more show whether they agree (R-hat)"
-    parser.add_argument("--chains", type=positive, default=1, metavar="c", help=about)
+    parser.add_argument("--chains", type=chains, default=1, metavar="c", help=about)
     add_workers(parser, "number of chains to run at the same time, each in its own process")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from bayestopics.cli.arguments import ETA, Parser, add_workers, count, number, positive, share
+from bayestopics.cli.arguments import ETA, Parser, add_workers, chains, count, number, positive, share
 from bayestopics.nonparametric import METHODS, MODELS, SWEEPERS, VARIANTS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def arguments(parser: Parser) -> None:
         "number of independent chains; samplers start them with 1, 20, 5, 60, 1, ... topics, variational methods "
         "with different seeds"
     )
-    parser.add_argument("--chains", type=positive, default=1, metavar="c", help=about)
+    parser.add_argument("--chains", type=chains, default=1, metavar="c", help=about)
     add_workers(parser, "number of chains to run at the same time, each in its own process")
 
 

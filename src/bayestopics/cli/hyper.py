@@ -5,7 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import SAMPLER, Parser, add_workers, given, interval, number, positive, shape
+from bayestopics.cli.arguments import (
+    SAMPLER,
+    Parser,
+    add_workers,
+    chains,
+    given,
+    interval,
+    number,
+    positive,
+    shape,
+    topic_count,
+)
 from bayestopics.hyper import METHODS, SEARCHES
 
 if TYPE_CHECKING:
@@ -21,7 +32,7 @@ PARENTS = ()
 
 
 def arguments(parser: Parser) -> None:
-    parser.add_argument("--topics", type=positive, default=10, metavar="T", help="number of topics")
+    parser.add_argument("--topics", type=topic_count, default=10, metavar="T", help="number of topics")
     about = (
         "score and tempering are the methods to trust; the others are there for comparison (default: score, or "
         "tempering with one of --grid, --search iterative-grid and --integrate)"
@@ -49,7 +60,7 @@ def arguments(parser: Parser) -> None:
     )
     parser.add_argument("--sweeps", type=positive, metavar="n", help=about)
     about = "tempering and score: number of independent chains; a single chain may stay in one mode and miss the others"
-    parser.add_argument("--chains", type=positive, default=8, metavar="c", help=about)
+    parser.add_argument("--chains", type=chains, default=8, metavar="c", help=about)
     about = (
         "tempering and score: run longer chains until the Monte Carlo deviation of alpha and eta is at most this part "
         "of their own uncertainty, as in 0.1 (default: stop after --sweeps sweeps)"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayestopics import __version__
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import visible
 from bayestopics.cli import corpus, evidence, fit, hdp, hyper, score, select, topics
 from bayestopics.cli.arguments import Parser, add_command, output
 
@@ -143,7 +144,8 @@ def _fault(error: OSError) -> str:
 
 
 def _print(text: str) -> None:
-    print(text, flush=True)
+    """Print lines; what a term or a file name would do to a terminal is shown in place of being done."""
+    print("\n".join(map(visible, text.split("\n"))), flush=True)
 
 
 def _json(summary: dict[str, Any]) -> str:
@@ -160,7 +162,7 @@ def _notes(options: argparse.Namespace) -> int:
 
 def _say(message: str, code: int = 0) -> int:
     """Print one line on standard error, even if a file name or a library puts line breaks into the message."""
-    print("bayestopics: " + " ".join(message.splitlines()), file=sys.stderr)
+    print("bayestopics: " + visible(" ".join(message.splitlines())), file=sys.stderr)
     return code
 
 

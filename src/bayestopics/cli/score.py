@@ -5,7 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, count, documents, given, model, number, positive, share
+from bayestopics.cli.arguments import (
+    Parser,
+    add_workers,
+    chains,
+    count,
+    documents,
+    given,
+    model,
+    number,
+    particles,
+    positive,
+    share,
+)
 from bayestopics.cli.fit import check
 from bayestopics.predict import BETAS, ESTIMATORS, METHODS
 
@@ -40,7 +52,7 @@ def arguments(parser: Parser) -> None:
     add_workers(group, "number of processes that share the documents")
     group = parser.add_argument_group("leave-one-out by the bridge")
     about = "number of chains on the whole corpus, a multiple of 8; more chains give a smaller error"
-    group.add_argument("--chains", type=positive, default=16, metavar="c", help=about)
+    group.add_argument("--chains", type=chains, default=16, metavar="c", help=about)
     about = "sweeps in which a chain forgets the document; with too few, the score is too high"
     group.add_argument("--forget", type=count, default=20, metavar="n", help=about)
     about = "number of steps in which a document leaves or joins; more steps bring the bounds closer together"
@@ -49,7 +61,7 @@ def arguments(parser: Parser) -> None:
     group.add_argument("--tolerance", type=number, default=0.5, metavar="nats", help=about)
     group = parser.add_argument_group("leave-one-out by left-to-right (one chain per document)")
     about = "number of particles in each estimate; more particles give less noise"
-    group.add_argument("--particles", type=positive, default=10, metavar="r", help=about)
+    group.add_argument("--particles", type=particles, default=10, metavar="r", help=about)
     about = "integrate over the topics' words, or draw them; drawn has the same mean and more noise"
     group.add_argument("--beta", choices=list(BETAS), default="integrated", help=about)
     about = "start all chains from one chain of n sweeps on the whole corpus; 0 starts them at random"

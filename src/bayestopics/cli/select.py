@@ -6,7 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, count, counts, duration, given, positive
+from bayestopics.cli.arguments import (
+    Parser,
+    add_workers,
+    chains,
+    count,
+    counts,
+    duration,
+    given,
+    positive,
+    topic_count,
+)
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -20,15 +30,15 @@ PARENTS = ()
 def arguments(parser: Parser) -> None:
     about = "range of the number of topics, such as 2-12 (default: from 1 to the square root of the number of tokens)"
     parser.add_argument("--topics", type=counts, metavar="T", help=about)
-    parser.add_argument("--min", type=positive, metavar="T", help="smallest number of topics, instead of --topics")
-    parser.add_argument("--max", type=positive, metavar="T", help="largest number of topics, instead of --topics")
+    parser.add_argument("--min", type=topic_count, metavar="T", help="smallest number of topics, instead of --topics")
+    parser.add_argument("--max", type=topic_count, metavar="T", help="largest number of topics, instead of --topics")
     about = "prior of the number of topics: uniform, poisson:RATE or geometric:P"
     parser.add_argument("--prior", default="uniform", metavar="P", help=about)
     about = (
         "number of chains over the number of topics, alpha, eta and the topics; they start from the first answer, from "
         "1, from twice the first answer and from half of it, and so on"
     )
-    parser.add_argument("--chains", type=positive, default=4, metavar="c", help=about)
+    parser.add_argument("--chains", type=chains, default=4, metavar="c", help=about)
     about = (
         "number of iterations to keep from each chain (default: by the size of the corpus, so that 100,000 tokens take "
         "about 20 minutes on 2 cores)"

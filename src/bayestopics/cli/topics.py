@@ -5,7 +5,21 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from bayestopics.cli.arguments import ALPHA, ETA, SAMPLER, Parser, add_workers, count, counts, given, number, positive
+from bayestopics.cli.arguments import (
+    ALPHA,
+    ETA,
+    SAMPLER,
+    Parser,
+    add_workers,
+    chains,
+    count,
+    counts,
+    given,
+    number,
+    positive,
+    topic_count,
+    topic_limit,
+)
 from bayestopics.evidence import WALKS
 
 if TYPE_CHECKING:
@@ -24,9 +38,9 @@ def arguments(parser: Parser) -> None:
         default="jump",
         help="jump: chains over T and the topics together; pmmh: pseudo-marginal Metropolis-Hastings (Chen & Doss)",
     )
-    parser.add_argument("--min", type=positive, default=1, metavar="T", help="smallest number of topics")
+    parser.add_argument("--min", type=topic_count, default=1, metavar="T", help="smallest number of topics")
     about = "largest number of topics; 0 means no limit (not with a uniform prior)"
-    parser.add_argument("--max", type=count, default=100, metavar="T", help=about)
+    parser.add_argument("--max", type=topic_limit, default=100, metavar="T", help=about)
     about = (
         "number of topics at which a chain starts; one chain for each: 5 or 5,30,60 (default: 1,30,60 for jump, 5,30 "
         "for pmmh, or the nearest values in the range)"
@@ -50,7 +64,7 @@ def arguments(parser: Parser) -> None:
     )
     parser.add_argument("--inner", type=positive, metavar="m", help=about)
     about = "for annealed: number of annealing runs whose mean is one estimate; more give less noise (default: 4)"
-    parser.add_argument("--runs", type=positive, metavar="k", help=about)
+    parser.add_argument("--runs", type=chains, metavar="k", help=about)
     about = "for pmmh: how far a proposal may be from the current T (default: 1 for gibbs, 50 for annealed)"
     parser.add_argument("--reach", type=positive, metavar="d", help=about)
     about = "number of iterations to keep from each chain (default: 5000 for jump, 1000 for pmmh)"

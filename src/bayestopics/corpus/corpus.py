@@ -11,13 +11,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import quoted
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 MOST_TOKENS = np.iinfo(np.int32).max
-# larger numbers are probably a damaged header or hashed ids, and memory would run out before an error is reported
 MOST_DOCUMENTS = 100_000_000
 MOST_UNNAMED_TERMS = 10_000_000
+# beyond these numbers, documents and unnamed terms must not be more than the counts of the corpus, and tokens not more
+# than MOST_PER_COUNT times as many: more are a damaged header, ids in place of counts, or hashed ids
+FREE_DOCUMENTS = 1_000_000
+FREE_TERMS = 2_000_000  # scikit-learn hashes words to 2**20 = 1,048,576 columns
+FREE_TOKENS, MOST_PER_COUNT = 10_000_000, 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +92,14 @@ class Corpus:
         if vocabulary is None:
             if term_count is None:
                 term_count = int(terms.max()) + 1 if len(terms) else 0
-            if term_count > MOST_UNNAMED_TERMS:
-                raise InputError(
-                    f"{name}: {term_count} terms are too many without a vocabulary (at most {MOST_UNNAMED_TERMS})"
-                )
+            _insist_on_terms(name, term_count, len(counts))
             vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
-        if labels is not None and len(labels) != document_count:
-            raise InputError(f"{name}: {len(labels)} labels for {document_count} documents")
+        _check_texts(vocabulary, "term", name)
+        if labels is not None:
+            if len(labels) != document_count:
+                raise InputError(f"{name}: {len(labels)} labels for {document_count} documents")
+            _check_texts(labels, "label", name)
         order = np.lexsort((terms, documents))
         repeats = np.asarray(counts, np.int64)[order]
         return cls(
@@ -121,12 +127,18 @@ class Corpus:
         [2, 2]
         """
         try:
+            if hasattr(matrix, "check_format"):  # scipy's conversions read outside of the arrays if an index is wrong
+                matrix.check_format(full_check=True)
+            if sparse.issparse(matrix):
+                _check_shape(matrix, vocabulary, name)
             coordinates = sparse.coo_array(matrix)
             documents, terms = coordinates.shape
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name}: not a matrix of documents x terms ({error})") from None
-        if vocabulary is not None and len(vocabulary) != terms:
-            raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, but the matrix has {terms} columns")
+        except InputError:
+            raise
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            said = " ".join(str(error).split())
+            raise InputError(f"{name}: not a matrix of documents x terms ({said})") from None
+        _check_columns(terms, vocabulary, name)
         rows, columns = coordinates.coords
         return cls.from_counts(
             rows,
@@ -149,8 +161,11 @@ class Corpus:
     ) -> Corpus:
         """Build a corpus from gensim's bags of words (lists of (term id, count)) and, optionally, its dictionary."""
         bags = list(bags)
-        pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
-        triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3).T
+        try:
+            pairs = [(document, term, count) for document, bag in enumerate(bags) for term, count in bag]
+            triples = np.asarray(pairs, dtype=np.float64).reshape(-1, 3).T
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{name}: the bags are not lists of (term id, count) ({error})") from None
         try:
             vocabulary = None if id2word is None else [id2word[term] for term in range(len(id2word))]
         except KeyError as error:
@@ -250,6 +265,8 @@ def whole_numbers(values: Any, name: str) -> np.ndarray:
     """The values as int64; an InputError if one of them is not a whole number."""
     array = np.asarray(values)
     if array.dtype.kind in "iu":
+        if array.dtype == np.uint64 and np.any(array > np.iinfo(np.int64).max):
+            raise InputError(f"{name}: a count or id is too large")
         return array.astype(np.int64)
     if array.dtype.kind not in "bf" or not np.all(np.isfinite(array)) or np.any(array != np.floor(array)):
         raise InputError(f"{name}: some counts or ids are not whole numbers")
@@ -277,7 +294,51 @@ def _check_triples(
         raise InputError(f"{name}: document id {bad} is outside the {document_count} documents")
     if not np.any(counts > 0):
         raise InputError(f"{name}: the corpus is empty (no tokens)")
-    if document_count > MOST_DOCUMENTS:
-        raise InputError(f"{name}: {document_count} documents are too many (at most {MOST_DOCUMENTS})")
+    insist_on_documents(name, document_count, len(counts))
     if counts.max() > MOST_TOKENS or counts.sum() > MOST_TOKENS:  # the maximum too, because a sum can overflow
         raise InputError(f"{name}: the corpus has too many tokens (at most {MOST_TOKENS})")
+    tokens = int(counts.sum())
+    fault = f"{name}: {tokens} tokens in {len(counts)} counts are too many; perhaps the counts are ids or weights"
+    insist(tokens, max(FREE_TOKENS, MOST_PER_COUNT * len(counts)), fault)
+
+
+def insist_on_documents(name: object, document_count: int, counts: int) -> None:
+    if document_count > MOST_DOCUMENTS:
+        raise InputError(f"{name}: {document_count} documents are too many (at most {MOST_DOCUMENTS})")
+    fault = f"{name}: {document_count} documents are too many for {counts} counts"
+    insist(document_count, max(FREE_DOCUMENTS, counts), fault)
+
+
+def _check_shape(matrix: Any, vocabulary: Sequence[str] | None, name: str) -> None:
+    """Check a scipy matrix before it is converted, which takes memory for its whole shape."""
+    stored = matrix.data.size if matrix.format == "dia" else matrix.nnz
+    insist_on_documents(name, matrix.shape[0], stored)
+    _check_columns(matrix.shape[-1], vocabulary, name)
+    if vocabulary is None:
+        _insist_on_terms(name, matrix.shape[-1], stored)
+
+
+def _check_columns(columns: int, vocabulary: Sequence[str] | None, name: str) -> None:
+    if vocabulary is not None and len(vocabulary) != columns:
+        raise InputError(f"{name}: the vocabulary has {len(vocabulary)} terms, but the matrix has {columns} columns")
+
+
+def _insist_on_terms(name: object, term_count: int, counts: int) -> None:
+    """Of a corpus without a vocabulary."""
+    if term_count > MOST_UNNAMED_TERMS:
+        raise InputError(f"{name}: {term_count} terms are too many without a vocabulary (at most {MOST_UNNAMED_TERMS})")
+    fault = f"{name}: {term_count} terms without a vocabulary are too many for {counts} counts"
+    insist(term_count, max(FREE_TERMS, counts), fault)
+
+
+def _check_texts(texts: Sequence[str], what: str, name: str) -> None:
+    """Half of a pair of surrogates is not text: it cannot be written to any file."""
+    try:
+        "".join(map(str, texts)).encode()
+    except UnicodeEncodeError:
+        number, bad = next((i, text) for i, text in enumerate(map(str, texts)) if _is_no_text(text))
+        raise InputError(f"{name}: {what} {number} is not text: {quoted(bad)} holds half of a surrogate pair") from None
+
+
+def _is_no_text(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -10,9 +10,8 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import io
+import json
 import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
@@ -21,9 +20,29 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sparse
 
-from bayestopics.base.files import decode, read_bytes, read_lines, replacing
+from bayestopics.base.arrays import read_arrays
+from bayestopics.base.files import decode, read_bytes, replacing
 from bayestopics.base.problems import InputError
-from bayestopics.corpus.corpus import Corpus
+from bayestopics.base.wording import quoted
+from bayestopics.corpus.corpus import Corpus, insist_on_documents, whole_numbers
+
+# -- lines ---------------------------------------------------------------------------------------
+
+
+def _text(path: Path) -> str:
+    """The text of a file, with \\n at the end of each line."""
+    text = decode(read_bytes(path), path).replace("\r\n", "\n")
+    if (place := text.find("\r")) >= 0:
+        number = text.count("\n", 0, place) + 1
+        raise InputError(f"{path}: line {number}: a carriage return without a line feed; save it with other line ends")
+    return text
+
+
+def _lines(text: str) -> list[str]:
+    """A line end at the end of a file does not start another line."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
 
 # -- vocabulary ----------------------------------------------------------------------------------
 
@@ -31,7 +50,7 @@ from bayestopics.corpus.corpus import Corpus
 def _vocabulary(candidates: Iterable[Path]) -> list[str] | None:
     for path in candidates:
         if path.is_file():
-            return [line.strip() for line in read_lines(path)]
+            return [line.strip() for line in _lines(_text(path))]
     return None
 
 
@@ -62,7 +81,9 @@ def read_ldac(path: Path, vocabulary: list[str] | None = None, terms: int | None
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
     found = None if vocabulary is None else len(vocabulary)
     limit = _term_count(path, found, terms, np.iinfo(np.int32).max - 1)
-    lines = read_lines(path)
+    text = _text(path)
+    lines = _lines(text)
+    insist_on_documents(path, len(lines), text.count(":"))
     rows = [_ldac_line(path, number, line, limit) for number, line in enumerate(lines, 1)]
     lengths = [len(row) for row in rows]
     pairs = np.concatenate(rows) if rows else np.empty((0, 2), np.int64)
@@ -86,7 +107,7 @@ def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
         _bad_ldac_line(path, number, line)
     try:
         values = np.array(line.replace(":", " ").split(), dtype=np.int64)
-    except OverflowError:
+    except (OverflowError, ValueError):  # a number of more than 64 bits, or of thousands of digits
         _bad_ldac_line(path, number, line)
     pairs = values[1:]
     if values[0] * 2 != len(pairs):
@@ -94,7 +115,9 @@ def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
     pairs = pairs.reshape(-1, 2)
     if len(pairs) and (pairs[:, 0].min() < 0 or pairs[:, 0].max() >= limit):
         bad = pairs[(pairs[:, 0] < 0) | (pairs[:, 0] >= limit), 0][0]
-        raise InputError(f"{path}: line {number}: term id {bad} is outside the vocabulary of {limit} terms")
+        raise InputError(
+            f"{path}: line {number}: term id {bad} is outside the vocabulary of {limit} terms (ids count from 0)"
+        )
     if np.any(pairs[:, 1] < 0):
         raise InputError(f"{path}: line {number}: negative count {pairs[pairs[:, 1] < 0, 1][0]}")
     return pairs
@@ -104,13 +127,13 @@ def _bad_ldac_line(path: Path, number: int, line: str) -> NoReturn:
     first, *pairs = line.split()
     where = f"{path}: line {number}"
     if fault := _integer_fault(first):
-        raise InputError(f"{where}: the number of terms {first!r} {fault}")
+        raise InputError(f"{where}: the number of terms {quoted(first)} {fault}")
     for pair in pairs:
         term, colon, count = pair.partition(":")
         if not colon or _integer_fault(term):
-            raise InputError(f"{where}: {pair!r} is not of the form id:count")
+            raise InputError(f"{where}: {quoted(pair)} is not of the form id:count")
         if fault := _integer_fault(count):
-            raise InputError(f"{where}: count {count!r} of term {term} {fault}")
+            raise InputError(f"{where}: count {quoted(count)} of term {term[:18]} {fault}")
     raise InputError(f"{where}: not of the form `n id:count id:count ...`")
 
 
@@ -118,7 +141,8 @@ def _integer_fault(text: str) -> str | None:
     """Why a field is not a whole number of 64 bits; None if it is."""
     if not re.fullmatch("[+-]?[0-9]+", text):
         return "is not a whole number"
-    return "is too large" if len(text.lstrip("+-0")) > 18 else None
+    # zeros in front count as well: Python refuses to convert thousands of digits
+    return "is too large" if len(text.lstrip("+-0")) > 18 or len(text) > 1000 else None
 
 
 def write_ldac(corpus: Corpus, path: Path) -> None:
@@ -135,8 +159,10 @@ def write_ldac(corpus: Corpus, path: Path) -> None:
 def write_vocabulary(corpus: Corpus, path: Path) -> None:
     """One term per line. It is written before the counts, so that counts are never there without a vocabulary."""
     for term in corpus.vocabulary:
-        if term != term.strip() or "\n" in term:
-            raise InputError(f"{path}: the term {term!r} would not survive in a file with one term per line; use .npz")
+        if term != term.strip() or "\n" in term or "\r" in term:
+            raise InputError(
+                f"{path}: the term {quoted(term)} would not survive in a file with one term per line; use .npz"
+            )
     with replacing(path) as temporary:
         temporary.write_text("".join(f"{term}\n" for term in corpus.vocabulary), encoding="utf-8")
 
@@ -187,7 +213,7 @@ def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: i
             raise InputError(f"{where}: {len(fields)} fields instead of three (document, term, count)")
         for what, field in zip(("document id", "term id", "count"), fields, strict=True):
             if fault := _integer_fault(field):
-                raise InputError(f"{where}: {what} {field!r} {fault}")
+                raise InputError(f"{where}: {what} {quoted(field)} {fault}")
         document, term, count = map(int, fields)
         if not 1 <= document <= documents:
             raise InputError(f"{where}: document id {document} is outside 1..{documents} (ids count from 1)")
@@ -200,7 +226,7 @@ def _bad_triple(path: Path, text: str, first_line: int, documents: int, terms: i
 
 def _header_number(path: Path, number: int, text: str, what: str) -> int:
     if fault := _integer_fault(text) or (int(text) < 0 and "is negative"):
-        raise InputError(f"{path}: line {number}: {what} {text!r} {fault}")
+        raise InputError(f"{path}: line {number}: {what} {quoted(text)} {fault}")
     return int(text)
 
 
@@ -209,7 +235,7 @@ def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None 
     if vocabulary is None:
         stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
         vocabulary = _vocabulary([path.with_name(f"vocab.{stem}.txt")])
-    text = decode(read_bytes(path), path)
+    text = _text(path)
     head = text.split("\n", 3)
     if len(head) < 3:
         raise InputError(
@@ -227,17 +253,14 @@ def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None 
 def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
     """Matrix Market (coordinate, general), documents x terms, as gensim's MmCorpus writes it; ids from 1."""
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
-    text = decode(read_bytes(path), path)
+    text = _text(path)
     banner, _, rest = text.partition("\n")
     kind = banner.lower().split()
-    fields = ("integer", "unsigned-integer", "real")  # the second is scipy's, for unsigned counts
-    if kind not in [["%%matrixmarket", "matrix", "coordinate", field, "general"] for field in fields]:
-        raise InputError(f"{path}: line 1: not a `%%MatrixMarket matrix coordinate integer|real general` header")
-    number = 2
-    while rest.startswith("%") or (rest and not rest.split("\n", 1)[0].strip()):
-        rest = rest.partition("\n")[2]
-        number += 1
-    sizes, _, body = rest.partition("\n")
+    if kind not in [["%%matrixmarket", "matrix", "coordinate", field, "general"] for field in FIELDS]:
+        found = f"a `{' '.join(kind[1:])[:60]}`, but only a" if kind[:1] == ["%%matrixmarket"] else "not a"
+        raise InputError(f"{path}: line 1: {found} `%%MatrixMarket matrix coordinate integer|real general` has counts")
+    number, place = _size_line(rest)
+    sizes, _, body = rest[place:].partition("\n")
     if len(sizes.split()) != 3:
         raise InputError(f"{path}: line {number}: the size line must have three numbers (documents, terms, entries)")
     names = ("number of documents", "number of terms", "number of entries")
@@ -247,16 +270,30 @@ def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: i
     return _from_triples(path, body, number + 1, header, vocabulary, terms)
 
 
+FIELDS = ("integer", "unsigned-integer", "real")  # the second is scipy's, for unsigned counts
+
+
+def _size_line(rest: str) -> tuple[int, int]:
+    """The number and the place of the first line below the banner that is neither a comment nor blank."""
+    number, place = 2, 0
+    while place < len(rest):
+        end = rest.find("\n", place)
+        line = rest[place:] if end < 0 else rest[place:end]
+        if line.strip() and not line.startswith("%"):
+            break
+        number, place = number + 1, len(rest) if end < 0 else end + 1
+    return number, place
+
+
+DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes more, such as 1_000
+
+
 def _whole_numbers(body: str) -> str:
     """Replace counts such as 3.0 or 3.000e+00, as real matrices have them, by 3; others stay, and are refused later."""
     lines = body.split("\n")
     for i, line in enumerate(lines):
         *ids, count = line.split() or [""]
-        try:
-            value = float(count)
-        except ValueError:
-            continue
-        if value.is_integer() and abs(value) < 2**53:
+        if DECIMAL.fullmatch(count) and (value := float(count)).is_integer() and abs(value) < 2**53:
             lines[i] = " ".join([*ids, str(int(value))])
     return "\n".join(lines)
 
@@ -315,49 +352,98 @@ def write_matrix_market(corpus: Corpus, path: Path) -> None:
 
 def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
     """A corpus from `write_binary`, or a matrix from `scipy.sparse.save_npz` (documents x terms)."""
-    data = io.BytesIO(read_bytes(path))
-    try:
-        with np.load(data, allow_pickle=False) as file:
-            if "format" in file:
-                matrix = sparse.load_npz(data)
-                vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
-                corpus = Corpus.from_sparse(matrix, vocabulary, name=str(path))
-            else:
-                corpus = _from_arrays(path, file)
-    except InputError:
-        raise
-    except NOT_NPZ as error:
-        raise InputError(f"{path}: not a corpus in .npz form ({type(error).__name__})") from None
+    arrays = read_arrays(read_bytes(path), path)
+    if "format" in arrays:
+        vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
+        corpus = Corpus.from_sparse(_scipys_matrix(path, arrays), vocabulary, name=str(path))
+    else:
+        corpus = _from_arrays(path, arrays)
     _term_count(path, corpus.term_count, terms, 0)
     return corpus
 
 
-# what numpy and scipy raise for a file that is incomplete, damaged or of another kind (AttributeError: a .npy array)
-NOT_NPZ = (OSError, EOFError, LookupError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, zlib.error)
+# scipy's formats, and the arrays with numbers of rows and columns that each has beside its data
+FORMATS = {
+    "csr": (sparse.csr_array, ("indices", "indptr")),
+    "csc": (sparse.csc_array, ("indices", "indptr")),
+    "bsr": (sparse.bsr_array, ("indices", "indptr")),
+    "dia": (sparse.dia_array, ("offsets",)),
+    "coo": (sparse.coo_array, ("row", "col")),
+}
 
 
-def _from_arrays(path: Path, file: Mapping[str, np.ndarray]) -> Corpus:
-    documents, terms, counts = file["triples"]
+def _scipys_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> sparse.sparray:
+    """A matrix from the arrays of scipy's .npz file; `from_sparse` checks that its indices lie inside."""
+    kind = arrays["format"].item() if arrays["format"].size == 1 else ""
+    kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
+    if kind not in FORMATS:
+        raise InputError(f"{path}: holds a matrix in the unknown format {quoted(kind)}; save it as csr")
+    make, places = FORMATS[kind]
+    _insist_on_arrays(path, arrays, ("shape", "data", *places))
+    for name in ("shape", *places):
+        if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != 1:
+            raise InputError(f"{path}: its array {name!r} is not a list of whole numbers")
+    indices = tuple(whole_numbers(arrays[name], str(path)) for name in places)
+    content = (arrays["data"], indices) if kind == "coo" else (arrays["data"], *indices)
+    try:
+        return make(content, shape=tuple(arrays["shape"].tolist()))
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise InputError(f"{path}: not a matrix of documents x terms ({' '.join(str(error).split())})") from None
+
+
+def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> Corpus:
+    _insist_on_arrays(path, arrays, ("triples", "document_count", "vocabulary", "name"))
+    triples, document_count = arrays["triples"], arrays["document_count"]
+    if triples.ndim != 2 or len(triples) != 3:
+        raise InputError(f"{path}: its array 'triples' has the shape {triples.shape}, not three rows")
+    if document_count.size != 1 or document_count.dtype.kind not in "iu":
+        raise InputError(f"{path}: its array 'document_count' is not one whole number")
     corpus = Corpus.from_counts(
-        documents,
-        terms,
-        counts,
-        document_count=int(file["document_count"]),
-        vocabulary=file["vocabulary"].tolist(),
-        labels=file["labels"].tolist() if "labels" in file else None,
+        *triples,
+        document_count=document_count.item(),
+        vocabulary=_texts(path, arrays, "vocabulary"),
+        labels=_texts(path, arrays, "labels") if "labels" in arrays else None,
         name=str(path),  # for error messages
     )
-    return dataclasses.replace(corpus, name=str(file["name"]))
+    names = _texts(path, {"name": arrays["name"].reshape(-1)}, "name")
+    return dataclasses.replace(corpus, name=names[0] if names else str(path))
+
+
+def _insist_on_arrays(path: Path, arrays: Mapping[str, np.ndarray], names: Iterable[str]) -> None:
+    for name in names:
+        if name not in arrays:
+            raise InputError(f"{path}: not a corpus in .npz form: it has no array {name!r}")
+
+
+def _texts(path: Path, arrays: Mapping[str, np.ndarray], name: str) -> list[str]:
+    """A list of texts, which `write_binary` writes as JSON; earlier it wrote an array as wide as the longest text."""
+    array = arrays[name]
+    fault = InputError(f"{path}: its array {name!r} is not a list of texts")
+    if array.dtype.kind == "U" and array.ndim == 1:
+        return list(map(str, array.tolist()))
+    if array.dtype != np.uint8:
+        raise fault
+    try:
+        texts = json.loads(array.tobytes())
+    except (ValueError, RecursionError):
+        raise fault from None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise fault
+    return texts
+
+
+def _as_json(texts: Iterable[str]) -> np.ndarray:
+    return np.frombuffer(json.dumps(list(texts)).encode(), np.uint8)
 
 
 def write_binary(corpus: Corpus, path: Path) -> None:
     arrays = {
         "triples": np.array(corpus.triples()),
         "document_count": np.array(corpus.document_count),
-        "vocabulary": np.array(corpus.vocabulary, dtype=np.str_),
+        "vocabulary": _as_json(corpus.vocabulary),
         "name": np.array(corpus.name, dtype=np.str_),
     }
     if corpus.labels is not None:
-        arrays["labels"] = np.array(corpus.labels, dtype=np.str_)
+        arrays["labels"] = _as_json(corpus.labels)
     with replacing(path) as temporary, open(temporary, "wb") as out:
         np.savez_compressed(out, allow_pickle=False, **arrays)

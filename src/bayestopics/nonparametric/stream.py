@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sparse
 
+from bayestopics.base.arrays import read_arrays
 from bayestopics.base.files import replacing
+from bayestopics.base.packing import GENERATORS
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus, whole_numbers
 from bayestopics.nonparametric.components import Components
@@ -242,16 +243,17 @@ class Learner(ABC):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a saved learner, which continues with the same bits."""
         try:
-            with np.load(path, allow_pickle=False) as archive:
-                return cls.from_state_dict({name: archive[name] for name in archive.files})
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"{path}: not a saved model ({type(error).__name__})") from error
+            return cls.from_state_dict(read_arrays(Path(path).read_bytes(), path, limited=False))
+        except InputError:
+            raise
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise InputError(f"{path}: not a saved model ({type(error).__name__})") from None
 
 
 def _generator(state: str) -> np.random.Generator:
     described = json.loads(state)
+    if described["bit_generator"] not in GENERATORS:
+        raise InputError(f"there is no generator {described['bit_generator']}")
     bits = getattr(np.random, described["bit_generator"])()
     bits.state = described
     return np.random.Generator(bits)

@@ -12,6 +12,7 @@ import pandas as pd
 from bayestopics.base.files import clear_scratch, replacing
 from bayestopics.base.plain import without_nan
 from bayestopics.base.plotting import save
+from bayestopics.base.wording import in_cell, visible
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.runs.kinds import SelectResult
 
@@ -57,13 +58,18 @@ and <a href="topics.csv">topics.csv</a>.</p>
 def write_report(result: SelectResult, corpus: Corpus, folder: Path) -> None:
     """Write the page last, so that everything it shows exists when it does."""
     clear_scratch(folder)
-    topics = pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in result.answer["top_words"]])
+    topics = topics_table(result)
     for name, figure in FIGURES.items():
         save(figure(result), folder / f"{name}.png")
     _write(folder / "posterior.csv", result.tables["posterior"].to_csv(index=False))
-    _write(folder / "topics.csv", topics.to_csv(index=False))
+    _write(folder / "topics.csv", topics.assign(words=topics["words"].map(in_cell)).to_csv(index=False))
     _write(folder / "select.json", json.dumps(without_nan(result.summary()), indent=1, allow_nan=False) + "\n")
     _write(folder / "index.html", page(result, corpus, topics))
+
+
+def topics_table(result: SelectResult) -> pd.DataFrame:
+    """One row per topic, with its words as they can be shown."""
+    return pd.DataFrame([{**row, "words": " ".join(map(visible, row["words"]))} for row in result.answer["top_words"]])
 
 
 def _write(path: Path, text: str) -> None:
@@ -78,9 +84,9 @@ def page(result: SelectResult, corpus: Corpus, topics: pd.DataFrame) -> str:
     likely = posterior[posterior["topics"].isin(result.posterior)]
     chains = pd.DataFrame(answer["chains"])[["start", "mean", "mode"]]
     return PAGE.format(
-        title=html.escape(f"Which model for {result.name}?"),
+        title=html.escape(f"Which model for {visible(result.name)}?"),
         answer=f"<b>{result.headline}</b>, for {sizes}.",
-        warnings="\n".join(f'<p class="warning">{html.escape(one)}</p>' for one in result.warnings),
+        warnings="\n".join(f'<p class="warning">{html.escape(visible(one))}</p>' for one in result.warnings),
         first=FIRST.format(**answer["first_answer"]),
         prior=_prior(result.task.params["topics"]),
         posterior=_table(likely, {"probability": "{:.2%}", "standard_error": "{:.2%}"}),

@@ -98,7 +98,7 @@ class Checkpoint:
         try:
             found = json.loads((self.folder / "seconds.json").read_bytes())
             return {name: float(found[name]) for name in NO_SECONDS}
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return dict(NO_SECONDS)
 
     def _is_first_to_tell(self) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import NAT
+from bayestopics.base.wording import NAT, in_figure, visible
 from bayestopics.runs.record import check_place, read, write
 from bayestopics.runs.result import Result, Summary
 
@@ -34,6 +34,11 @@ class CommandResult(Result):
     def name(self) -> str:
         """The name of the corpus, without its folder."""
         return Path(self.task.corpus).name
+
+    @property
+    def _shown_name(self) -> str:
+        """The name in the title of a figure."""
+        return in_figure(self.name)
 
     def text(self) -> str:
         return show_values(self.summary())
@@ -84,7 +89,7 @@ class FitResult(CommandResult):
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_chains
 
-        title = f"{self.name}, T = {self.task.params['topics']}: log joint"
+        title = f"{self._shown_name}, T = {self.task.params['topics']}: log joint"
         return draw_chains(self.trace, "log_joint", self.task.params["burn_in"], title, "log p(w, z) (nats)")
 
     def to_arviz(self) -> arviz.InferenceData:
@@ -112,7 +117,7 @@ class EvidenceResult(CommandResult):
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_evidence
 
-        title = f"{self.name}: log evidence by {self.task.params['method']}, with 2 standard errors"
+        title = f"{self._shown_name}: log evidence by {self.task.params['method']}, with 2 standard errors"
         return draw_evidence(self.tables["evidence"], self.answer["best"], title, "log p(w | T) (nats)")
 
 
@@ -158,7 +163,7 @@ class TopicPosteriorResult(CommandResult):
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
 
-        title = f"{self.name}: posterior of the number of topics, with 2 standard errors"
+        title = f"{self._shown_name}: posterior of the number of topics, with 2 standard errors"
         return draw_posterior(self.posterior, title, self.standard_error)
 
     def to_arviz(self) -> arviz.InferenceData:
@@ -195,7 +200,7 @@ class HyperResult(CommandResult):
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_asymmetric, draw_draws, draw_path, draw_score, draw_surface
 
-        title = f"{self.name}, T = {self.task.params['topics']}"
+        title = f"{self._shown_name}, T = {self.task.params['topics']}"
         if self.asymmetric:
             return draw_asymmetric(self.tables["alpha"], self.answer, f"{title}: the alpha of each topic")
         if "surface" in self.tables:
@@ -259,14 +264,14 @@ class SelectResult(TopicPosteriorResult):
         """The number of topics along the chains."""
         from bayestopics.runs.plots import draw_weighted_chains
 
-        title = f"{self.name}: the number of topics along the chains"
+        title = f"{self._shown_name}: the number of topics along the chains"
         return draw_weighted_chains(self.trace, self.task.params["burn_in"], title)
 
     def plot_hyper(self) -> Figure:
         """The draws of alpha and eta at the chosen number of topics, with their region."""
         from bayestopics.runs.plots import draw_hyper
 
-        return draw_hyper(self._kept, self.answer, f"{self.name}: draws of alpha and eta")
+        return draw_hyper(self._kept, self.answer, f"{self._shown_name}: draws of alpha and eta")
 
 
 def _between(low: float, high: float) -> str:
@@ -318,7 +323,9 @@ class HdpResult(CommandResult):
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
 
-        return draw_posterior(self.posterior, f"{self.name}: number of topics, {self.task.name.replace('/', ', ')}")
+        return draw_posterior(
+            self.posterior, f"{self._shown_name}: number of topics, {self.task.name.replace('/', ', ')}"
+        )
 
     def to_arviz(self) -> arviz.InferenceData:
         """The number of topics and the log joint at every kept sweep (chains x sweeps)."""
@@ -355,7 +362,7 @@ class ScoreResult(CommandResult):
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_completion, draw_documents
 
-        title = f"{self.name}, T = {self.task.params['topics']}"
+        title = f"{self._shown_name}, T = {self.task.params['topics']}"
         if "documents" in self.tables:
             return draw_documents(self.documents, f"{title}: leave one out")
         return draw_completion(self.tables["heldout"], self.tables["batches"], self.answer, title)
@@ -429,7 +436,10 @@ def _written(name: str, values: Summary) -> str:
 
 def show_words(rows: list[dict[str, Any]]) -> list[str]:
     title = "share of the tokens and most frequent words of each topic:"
-    return [title, *(f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(row['words'])}" for row in rows)]
+    return [
+        title,
+        *(f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(map(visible, row['words']))}" for row in rows),
+    ]
 
 
 def show_shares(shares: Mapping[int, float], title: str) -> list[str]:

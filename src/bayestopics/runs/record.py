@@ -1,10 +1,13 @@
 """Run records: a result in one folder, which is always complete or absent.
 
-    run.json        task, versions, metrics, answer, warnings; and `volatile`, which differs from run to run
+    run.json        task, versions, metrics, answer, warnings; `volatile`, which differs from run to run; and checksums
     trace.parquet   one row per sweep
     timing.parquet  one row per sweep, volatile
     *.parquet       further tables
     arrays.npz      arrays, where needed
+
+The checksums, of each file and of run.json itself, tell when a record was damaged or changed by hand. Records from
+before there were checksums are still read.
 
 "Same bits" means that everything except `volatile` and timing.parquet is identical, for the same versions and CPU type.
 """
@@ -12,14 +15,18 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import io
 import json
 import math
-import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyarrow.lib import ArrowException
 
+from bayestopics.base.arrays import read_arrays
 from bayestopics.base.files import replacing
 from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.problems import InputError
@@ -45,31 +52,82 @@ def write(result: Result, folder: Path) -> None:
             "answer": result.answer,
             "warnings": result.warnings,
             "volatile": result.volatile,
+            "files": {path.name: _sum(path.read_bytes()) for path in sorted(temporary.iterdir())},
         }
+        content["checksum"] = _sum(canonical(content).encode())
         text = json.dumps(without_nan(content), indent=2, sort_keys=False, allow_nan=False)
         (temporary / "run.json").write_text(text + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> Result:
+    """The result in a folder; every kind of damage is an InputError of one line."""
     try:
-        content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        content = json.loads((folder / "run.json").read_text(encoding="utf-8"), parse_constant=_refuse)
+        _check_types(content)
+        files = {path.name: path.read_bytes() for path in _files(folder)}
+        _check_sums(content, files)
         task = Task(**content["task"])
-        arrays = {}
-        if (folder / "arrays.npz").is_file():
-            with np.load(folder / "arrays.npz", allow_pickle=False) as file:
-                arrays = dict(file)
         return class_of(task)(
             task=task,
             metrics={name: math.nan if value is None else value for name, value in content["metrics"].items()},
             warnings=content["warnings"],
-            tables={path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))},
-            arrays=arrays,
+            tables={
+                name.removesuffix(".parquet"): pd.read_parquet(io.BytesIO(data))
+                for name, data in files.items()
+                if name != ARRAYS
+            },
+            arrays=read_arrays(files[ARRAYS], ARRAYS, limited=False) if ARRAYS in files else {},
             volatile=content["volatile"],
             versions=content["versions"],
             answer=content["answer"],
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{folder}: has no readable run record ({type(error).__name__}: {error})") from None
+    except UNREADABLE as error:
+        said = " ".join(str(error).split())
+        raise InputError(f"{folder}: has no readable run record ({type(error).__name__}: {said})") from None
+
+
+ARRAYS = "arrays.npz"
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, ArrowException)
+# the parts of run.json, those of its task, and their types
+TYPES = {"task": dict, "metrics": dict, "warnings": list, "volatile": dict, "versions": dict, "answer": dict}
+TASK_TYPES = {field.name: str for field in dataclasses.fields(Task)} | {"params": dict, "seed": int}
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.suffix == ".parquet" or path.name == ARRAYS]
+
+
+def _sum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _check_types(content: Any) -> None:
+    for what, parts, types in (("run.json", content, TYPES), ("its task", content.get("task"), TASK_TYPES)):
+        for name, kind in types.items():
+            if not isinstance(parts[name], kind):
+                raise TypeError(f"{name!r} of {what} is not of the type {kind.__name__}")
+    for name, value in content["metrics"].items():
+        if not (value is None or isinstance(value, int | float)):
+            raise TypeError(f"the metric {name!r} is not a number")
+    if not all(isinstance(one, str) for one in content["warnings"]):
+        raise TypeError("a warning is not a text")
+
+
+def _check_sums(content: dict[str, Any], files: dict[str, bytes]) -> None:
+    if "checksum" not in content:
+        return  # from before there were checksums
+    rest = {name: part for name, part in content.items() if name != "checksum"}
+    if _sum(canonical(rest).encode()) != content["checksum"]:
+        raise ValueError("run.json is not what was written")
+    for name in sorted({*files, *content["files"]}):
+        if name not in files:
+            raise ValueError(f"{name} is missing")
+        if _sum(files[name]) != content["files"].get(name):
+            raise ValueError(f"{name} is not what was written")
 
 
 def is_record(folder: Path) -> bool:
@@ -87,7 +145,10 @@ def check_place(folder: Path, key: str | None = None, overwrite: bool = False) -
         raise InputError(f"--out {folder}: exists and is not a run record; choose another folder")
     if overwrite or key is None:
         return None
-    there = read(folder)
+    try:
+        there = read(folder)
+    except InputError as error:
+        raise InputError(f"{error}; --overwrite replaces it") from None
     if there.key != key:
         raise InputError(f"--out {folder}: holds a different finished run; --overwrite replaces it")
     return there

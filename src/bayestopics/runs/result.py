@@ -16,6 +16,7 @@ import pandas as pd
 
 from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import visible
 from bayestopics.runs import KINDS
 from bayestopics.runs.task import OWN, Task
 
@@ -89,13 +90,13 @@ class Result:
         raise InputError(f"there is no figure of the result of `{self.task.study}`")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.task.corpus}>\n{self.text()}"
+        return f"<{type(self).__name__} of {visible(self.task.corpus)}>\n{self.text()}"
 
     def _repr_html_(self) -> str:
         """The summary in a notebook, with the warnings first."""
         said = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
         warnings = f'<ul style="color:#a33">{said}</ul>' if said else ""
-        title = html.escape(f"{self.task.study}: {self.task.corpus}")
+        title = html.escape(f"{self.task.study}: {visible(self.task.corpus)}")
         quiet = [line for line in self.text().splitlines() if not line.startswith("warning: ")]
         return f"<h4>{title}</h4>{warnings}<pre>{html.escape(chr(10).join(quiet))}</pre>"
 

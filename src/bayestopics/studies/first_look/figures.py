@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from bayestopics.base.plotting import COLOURS, label_scale
+from bayestopics.base.wording import in_figure
 from bayestopics.runs.fit import convergence
 from bayestopics.runs.result import Result
 from bayestopics.studies.first_look.tables import second_halves
@@ -55,7 +56,7 @@ def draw_topics(records: list[Result], scale: str) -> Figure:
         for y, (topic, value) in enumerate(share.items()):
             words = topics.loc[topics["topic"] == topic, "term"][:WORDS]
             axis.barh(-y, value, height=0.42, color=COLOURS[0])
-            axis.text(share.iloc[0] * 0.006, -y + 0.3, " ".join(words), fontsize=9, va="bottom")
+            axis.text(share.iloc[0] * 0.006, -y + 0.3, in_figure(" ".join(words)), fontsize=9, va="bottom")
         axis.set(title=f"{corpus}: largest {len(share)} of {chains[0].task.params['topics']} topics", yticks=[])
         axis.set_ylim(-len(share) + 0.5, 0.95)
         axis.xaxis.set_major_formatter(PercentFormatter(xmax=1))

@@ -16,6 +16,7 @@ from matplotlib.ticker import MaxNLocator
 from scipy.stats import binom
 
 from bayestopics.base.plotting import COLOURS, label_scale, plain_ticks
+from bayestopics.base.wording import in_figure
 from bayestopics.evidence.compute import METHODS, PATHS
 from bayestopics.evidence.pmmh import LARGEST_VARIATION
 from bayestopics.runs.plots import LINES, looks
@@ -240,7 +241,7 @@ def draw_answers(
             told = f"truth: {number}" if known else f"the paper: {number}"
             axis.annotate(told, (number, len(methods) - 0.45), (3, 0), textcoords="offset points", fontsize=8.5)
         axis.set(xlabel="number of topics", xscale="log", xlim=(1.7, 190), ylim=(-0.6, len(methods)))
-        axis.set_title(fill(title, 26), fontsize=10)
+        axis.set_title(fill(in_figure(title), 26), fontsize=10)
         axis.set_xticks([2, 5, 10, 20, 50, 100], ["2", "5", "10", "20", "50", "100"])
         axis.minorticks_off()
         axis.tick_params(axis="y", length=0)
