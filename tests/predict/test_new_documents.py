@@ -94,8 +94,8 @@ def test_unknown_words_are_left_out_and_counted() -> None:
 
 
 def test_documents_do_not_depend_on_each_other() -> None:
-    alone = infer(Corpus.from_sparse([[2, 1, 0]], VOCABULARY), VOCABULARY, BETAS, ALPHA)
-    assert_array_equal(infer(DOCUMENTS, VOCABULARY, BETAS, ALPHA).mean[:1], alone.mean)
+    alone = infer(Corpus.from_sparse([[1, 1, 3]], VOCABULARY), VOCABULARY, BETAS, ALPHA)
+    assert_array_equal(infer(DOCUMENTS, VOCABULARY, BETAS, ALPHA).mean[2:], alone.mean)
 
 
 def test_refusals() -> None:

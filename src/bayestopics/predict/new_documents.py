@@ -7,8 +7,8 @@ assignments go on from draw to draw, because the draws have the same labels. Giv
 variances are averaged over the kept sweeps of all draws, and the variance of the means is added.
 
 Beta is E[beta | z] of a draw z of the fitted corpus. That the new document itself would change the topics a little is
-left out, so that documents do not depend on each other. Each document has its own random generator, so the result does
-not depend on the number of threads.
+left out, so that documents do not depend on each other. Each document has its own random generator, seeded by its
+words. So the result depends neither on the number of threads nor on the other documents.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def infer(
         raise InputError(f"at least 1 sweep is needed, and a burn-in of 0 or more, not {sweeps} and {burn_in}")
     terms, lengths, unknown = _known_words(corpus, vocabulary)
     used, rows = np.unique(terms, return_inverse=True)
+    names = _names(terms, np.repeat(np.arange(len(lengths)), lengths), len(lengths))
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     rng = generator(seed, "new documents")
     total, squares = np.zeros((2, corpus.document_count, len(alpha)))
@@ -60,8 +61,8 @@ def infer(
             raise InputError("beta must be terms x topics, with a positive probability in some topic for every term")
         # a row may be scaled: only the ratios of its entries matter
         scaled = beta[used] / beta[used].max(axis=1, keepdims=True)
-        words = rng.integers(1, 2**63, dtype=np.uint64)
-        _visit(offsets, rows, scaled, alpha, assignments, total, squares, sweeps, burn_in, words)
+        seeds = names ^ rng.integers(2**64, dtype=np.uint64)
+        _visit(offsets, rows, scaled, alpha, assignments, total, squares, sweeps, burn_in, seeds)
         draws += 1
     if not draws:
         raise InputError("at least one draw of beta is needed")
@@ -76,9 +77,20 @@ def _known_words(corpus: Corpus, vocabulary: Sequence[str]) -> tuple[np.ndarray,
     """The words as numbers of the vocabulary, by document; how many of them each document has; how many are unknown."""
     place = {term: number for number, term in enumerate(vocabulary)}
     number = np.array([place.get(term, -1) for term in corpus.vocabulary], dtype=np.int64)[corpus.terms]
-    known = number >= 0
-    lengths = np.bincount(corpus.documents[known], minlength=corpus.document_count)
-    return number[known], lengths, corpus.document_lengths - lengths
+    order = np.lexsort((number, corpus.documents))
+    order = order[number[order] >= 0]
+    lengths = np.bincount(corpus.documents[order], minlength=corpus.document_count)
+    return number[order], lengths, corpus.document_lengths - lengths
+
+
+def _names(terms: np.ndarray, documents: np.ndarray, count: int) -> np.ndarray:
+    """uint64[D]: a number for each document, which is the same for the same words; sums of scrambled terms."""
+    scrambled = terms.astype(np.uint64) + np.uint64(1)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):  # splitmix64
+        scrambled = (scrambled ^ (scrambled >> np.uint64(shift))) * np.uint64(factor)
+    names = np.zeros(count, np.uint64)
+    np.add.at(names, documents, scrambled)
+    return names
 
 
 @parallel_kernel
@@ -92,7 +104,7 @@ def _visit(
     squares: np.ndarray,
     sweeps: int,
     burn_in: int,
-    seed: np.uint64,
+    seeds: np.ndarray,
 ) -> None:
     """rows[n] is the row of word n in `beta`; the sums over kept sweeps of n_dt and of its square are added to."""
     kinds, topics = beta.shape
@@ -103,7 +115,7 @@ def _visit(
             mass += alpha[t] * beta[v, t]
             prior[v, t] = mass
     for d in numba.prange(len(offsets) - 1):
-        words = split_words(seed, d)
+        words = split_words(seeds[d], 0)
         own = slice(offsets[d], offsets[d + 1])
         _document(rows[own], beta, prior, assignments[own], total[d], squares[d], sweeps, burn_in, words)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.alignment import matched, overlap
-from bayestopics.runs.draws import mean_beta, mean_theta
+from bayestopics.lda.state import Prior
+from bayestopics.predict.new_documents import infer
+from bayestopics.runs.draws import Moments, documents_table, mean_beta, mean_theta
 from bayestopics.runs.kinds import CommandResult, show_values, show_words
 from bayestopics.runs.reproducibility import SAME
 from bayestopics.runs.result import Summary
@@ -86,6 +90,60 @@ class FitResult(CommandResult):
         """The posterior means of beta as a matrix of topics x terms, for the terms of the fitted corpus in their order,
         or for those of another vocabulary. A term that the corpus does not have gets 0."""
         return mean_beta(self.tables, vocabulary)
+
+    def betas(self) -> Iterator[np.ndarray]:
+        """Draws of E[beta | z], terms x topics: at most ten of the best chain."""
+        shape = len(self.tables["vocabulary"]), self.task.params["topics"]
+        draw, term, topic, count = (self.arrays[f"model_{name}"] for name in ("draw", "term", "topic", "count"))
+        for number in range(int(draw.max()) + 1):
+            own, parameters = draw == number, np.full(shape, float(self.task.params["eta"]))
+            parameters[term[own], topic[own]] += count[own]
+            yield parameters / parameters.sum(axis=0)
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """The Dirichlet parameter of each topic."""
+        return Prior(self.task.params["alpha"], self.task.params["eta"]).alpha_vector(self.task.params["topics"])
+
+    def new_documents(self, corpus: Corpus, sweeps: int = 10, burn_in: int = 10, seed: int = 0) -> pd.DataFrame:
+        """The shares of the topics in documents that were not fitted, given the topics of this fit.
+
+        The terms of the corpus are recognised by name; those that the fit does not know are left out and counted. A
+        document without known terms gets the mean of the prior. The result does not depend on the number of threads,
+        nor on the other documents.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        sweeps, burn_in : int
+            The number of sweeps over each document to keep for each of ten draws of the topics, and the number to drop
+            before them.
+        seed : int
+            The seed of the random numbers.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per document, like `document_topics` with deviations; ``unknown`` is the number of its tokens
+            whose terms the fit does not know.
+
+        Examples
+        --------
+        >>> from bayestopics import Corpus, fit, simulate
+        >>> corpus = simulate(documents=40, length=60, terms=20, topics=2, seed=1)
+        >>> result = fit(corpus, topics=2, sweeps=50, burn_in=50, chains=2)
+        >>> new = Corpus.from_sparse([[3, 1], [0, 2]], ["w01", "no such term"])
+        >>> table = result.new_documents(new)
+        >>> table["unknown"].tolist()
+        [1, 2]
+        >>> table.loc[1, ["topic_0", "topic_1"]].tolist()
+        [0.5, 0.5]
+        """
+        vocabulary = self.tables["vocabulary"]["term"].tolist()
+        found = infer(corpus, vocabulary, self.betas(), self.alpha, sweeps=sweeps, burn_in=burn_in, seed=seed)
+        table = documents_table(corpus, Moments(found.mean, found.deviation))
+        table.insert(table.columns.get_loc("tokens") + 1, "unknown", found.unknown)
+        return table
 
     def compare(self, other: FitResult) -> pd.DataFrame:
         """Which topics of another fit are the same as those of this one.

@@ -256,7 +256,11 @@ class HdpResult(CommandResult):
                 start = "" if chain["start"] is None else f" from {chain['start']:2} topics"
                 lines.append(f"chain {number}{start}: {mean:.1f} topics on average")
             lines.append("")
-        rest = {k: v for k, v in summary.items() if k not in ("top_words", "chains", "concentrations", "topics")}
+        rest = {
+            k: v
+            for k, v in summary.items()
+            if k not in ("top_words", "chains", "concentrations", "topics", "best_chain")
+        }
         for key in ("acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word"):  # None: does not apply
             if rest[key] is None:
                 del rest[key]
