@@ -13,6 +13,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.alignment import matched, overlap
 from bayestopics.lda.state import Prior
 from bayestopics.predict.new_documents import infer
+from bayestopics.runs.coherence import check, coherence
 from bayestopics.runs.draws import Moments, documents_table, mean_beta, mean_theta
 from bayestopics.runs.kinds import CommandResult, show_values, show_words
 from bayestopics.runs.reproducibility import SAME
@@ -173,6 +174,36 @@ class FitResult(CommandResult):
         return pd.DataFrame(
             {"topic": np.arange(len(pairs)), "other": pairs, "similarity": found, "same": found >= SAME}
         )
+
+    def coherence(self, corpus: Corpus, words: int = 10) -> pd.DataFrame:
+        """How often the leading words of each topic occur in the same documents of a corpus.
+
+        The corpus may be the fitted one or another; its terms are recognised by name. See `bayestopics.runs.coherence`
+        for what the numbers mean.
+
+        Parameters
+        ----------
+        corpus : Corpus
+        words : int
+            The number of leading words of a topic.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per topic: ``topic``, ``words`` (the number of leading words that the corpus has), ``npmi``,
+            ``umass`` and ``c_v``.
+
+        Examples
+        --------
+        >>> from bayestopics import fit, simulate
+        >>> corpus = simulate(documents=40, length=60, terms=20, topics=2, seed=1)
+        >>> result = fit(corpus, topics=2, sweeps=50, burn_in=50, chains=2)
+        >>> result.coherence(corpus, words=5).columns.tolist()
+        ['topic', 'words', 'npmi', 'umass', 'c_v']
+        """
+        check(words)
+        leading = self.tables["topics"].groupby("topic")["term"].apply(lambda terms: terms.head(words).tolist())
+        return coherence({int(topic): terms for topic, terms in leading.items()}, corpus)
 
     # -- for other programs -----------------------------------------------------------------------------
 
