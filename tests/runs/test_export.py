@@ -115,3 +115,16 @@ def test_refusals(tmp_path: Path) -> None:
         to_arviz(study)
     with pytest.raises(InputError, match="has no readable run record"):
         to_arviz(tmp_path / "nothing")
+
+
+# -- gensim -----------------------------------------------------------------------------------------
+
+
+def test_gensim_has_the_same_topics() -> None:
+    pytest.importorskip("gensim")
+    found = fit(CORPUS, 3, Prior((0.3, 0.2, 0.1), 0.2), sweeps=5, burn_in=5, chains=2)
+    model = found.to_gensim()
+    assert_allclose(model.get_topics(), found.beta(), rtol=1e-9)
+    assert_allclose(model.alpha, [0.3, 0.2, 0.1])
+    best = found.topic_terms().query("topic == 1")["term"].iloc[0]
+    assert model.show_topic(1, 1)[0][0] == best

@@ -1,4 +1,4 @@
-"""Exports a fit to other tools: ArviZ (diagnostics and plots of the chains), pyLDAvis (a map of the topics), CSV."""
+"""Exports a fit to other tools: ArviZ (diagnostics and plots of the chains), pyLDAvis, gensim, CSV."""
 
 from __future__ import annotations
 
@@ -130,6 +130,34 @@ def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int | None =
         "vocab": list(corpus.vocabulary),
         "term_frequency": np.bincount(corpus.terms, minlength=corpus.term_count),
     }
+
+
+def to_gensim(record: Result | Path | str) -> Any:
+    """The topics of a fit as a `gensim.models.LdaModel`, whose topics are the means over draws that the fit shows.
+
+    gensim is not installed together with bayestopics. Its terms are numbered as in the fitted corpus. gensim infers the
+    topics of a new document by variational Bayes; `FitResult.new_documents` samples them.
+
+        model = to_gensim("fit-20")
+        model.show_topic(0)
+        gensim.models.CoherenceModel(model, texts=texts, coherence="c_v").get_coherence()
+    """
+    from gensim.corpora import Dictionary
+    from gensim.models import LdaModel
+
+    record = _fit_record(record)
+    params, terms = record.task.params, record.tables["vocabulary"]
+    topics = params["topics"]
+    dictionary = Dictionary()
+    dictionary.token2id = {term: number for number, term in enumerate(terms["term"])}
+    dictionary.cfs = dict(enumerate(terms["tokens"].tolist()))
+    alpha = Prior(params["alpha"], params["eta"]).alpha_vector(topics)
+    model = LdaModel(id2word=dictionary, num_topics=topics, alpha=alpha, eta=float(params["eta"]), dtype=np.float64)
+    shares = record.tables["shares"]["share"].to_numpy()
+    sizes = shares * terms["tokens"].sum() + len(terms) * params["eta"]  # of the Dirichlet distributions of the topics
+    model.state.sstats[...] = mean_beta(record.tables) * sizes[:, None] - params["eta"]
+    model.sync_state()
+    return model
 
 
 def _last_state(record: Result, corpus: Corpus, chain: int) -> State:

@@ -223,3 +223,9 @@ class FitResult(CommandResult):
         from bayestopics.runs.export import to_arviz
 
         return to_arviz(self)
+
+    def to_gensim(self) -> Any:
+        """The topics as a `gensim.models.LdaModel`; gensim is not installed together with bayestopics."""
+        from bayestopics.runs.export import to_gensim
+
+        return to_gensim(self)
