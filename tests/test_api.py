@@ -25,6 +25,7 @@ from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.runs import driver, kinds
+from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
 from killing import Killed
@@ -58,7 +59,7 @@ JUMP = {"topic_prior": TopicPrior(1, 4), "starts": [1, 4], "iterations": 40, "bu
 HDP = {"sweeps": 8, "burn_in": 3, "chains": 2, "heldout": 0.2}
 SCORE = {"topics": 2, "sweeps": 12, "burn_in": 3}
 WAYS = {
-    "fit": Way(api.fit, kinds.FitResult, {"topics": 2, "sweeps": 8, "burn_in": 3, "chains": 2}, "log_joint"),
+    "fit": Way(api.fit, FitResult, {"topics": 2, "sweeps": 8, "burn_in": 3, "chains": 2}, "log_joint"),
     "evidence": Way(api.evidence, kinds.EvidenceResult, {"topics": [1, 2, 3], "sweeps": 8, "passes": 1, "repeats": 2}),
     "topic_posterior": Way(api.topic_posterior, kinds.TopicPosteriorResult, JUMP, "topics"),
     "topic_posterior pmmh": Way(
@@ -131,7 +132,7 @@ def test_saved_and_read_it_is_the_same(name: str, result: kinds.CommandResult, t
         assert list(back.summary()) == list(result.summary())
         assert back.text() == result.text()
         assert back._repr_html_() == result._repr_html_()
-    other = kinds.ScoreResult if WAYS[name].kind is kinds.FitResult else kinds.FitResult
+    other = kinds.ScoreResult if WAYS[name].kind is FitResult else FitResult
     with pytest.raises(InputError, match=f"not a {other.__name__}"):
         other.load(tmp_path / "record")
 
@@ -246,7 +247,7 @@ def test_a_record_that_cannot_be_written(tmp_path: Path, checkpoints: Path) -> N
     (tmp_path / "file").touch()
     with pytest.raises(driver.NotKept, match="the record could not be written") as caught:
         call("fit", out=tmp_path / "file" / "out")
-    assert isinstance(caught.value.result, kinds.FitResult)
+    assert isinstance(caught.value.result, FitResult)
     assert len(list(checkpoints.glob("*/*.state"))) == 2
     assert same_bits(call("fit"), caught.value.result)
     assert not list(checkpoints.iterdir())

@@ -27,7 +27,7 @@ from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
 KEYS = ["topics", "mode", "acceptance_rate", "concentrations", "rhat_topics", "rhat_log_joint", "chains"]
-KEYS += ["heldout_per_word", "heldout_standard_error", "seconds", "top_words"]
+KEYS += ["heldout_per_word", "heldout_standard_error", "best_chain", "seconds", "top_words"]
 CORPUS = simulate_lda(
     documents=20, length=12, terms=9, topics=2, alpha=0.2, eta=0.2, rng=np.random.default_rng(4)
 ).corpus

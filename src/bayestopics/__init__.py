@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bayestopics.api import evidence, fit, hdp, hyper, score, select, simulate, topic_posterior
     from bayestopics.base.problems import InputError
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
+    from bayestopics.estimators import HDP, LDA
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.lda.state import Prior
     from bayestopics.runs.export import to_pyldavis
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "HDP",
+    "LDA",
     "Corpus",
     "InputError",
     "Prior",
@@ -43,6 +46,7 @@ _HOMES = {
         ("evidence", "fit", "hdp", "hyper", "score", "select", "simulate", "topic_posterior"), "bayestopics.api"
     ),
     **dict.fromkeys(("Corpus", "Pruning", "read_corpus", "write_corpus"), "bayestopics.corpus"),
+    **dict.fromkeys(("HDP", "LDA"), "bayestopics.estimators"),
     "InputError": "bayestopics.base.problems",
     "Prior": "bayestopics.lda.state",
     "Result": "bayestopics.runs.kinds:CommandResult",

@@ -31,9 +31,9 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs import driver
+from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.kinds import (
     EvidenceResult,
-    FitResult,
     HdpResult,
     HyperResult,
     ScoreResult,
@@ -55,7 +55,7 @@ def fit(
     sampler: str = "single-site",
     sweeps: int = 500,
     burn_in: int = 500,
-    chains: int = 1,
+    chains: int = 4,
     seed: int = 0,
     workers: int = 1,
     out: Folder = None,
@@ -76,15 +76,16 @@ def fit(
         The number of sweeps to keep from each chain, and the number to drop before them. A sweep updates the topic of
         every token once.
     chains : int
-        The number of independent chains, each from a random start. With two or more, R-hat shows whether they agree.
+        The number of independent chains, each from a random start. With two or more, R-hat shows whether they agree,
+        and each topic says in how many of them it was found.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
     Returns
     -------
     FitResult
-        The log joint probability of every kept sweep, and the topics. Topic labels differ between chains and may change
-        between sweeps, so the topics are not averaged: they are those of chain 0 after its last sweep.
+        The log joint probability of every kept sweep; the topics of the chain with the highest mean log joint, as
+        means over its draws; and, for each of these topics, how well the other chains reproduce it.
 
     Examples
     --------
@@ -93,8 +94,12 @@ def fit(
     >>> result = fit(corpus, topics=3, sweeps=50, burn_in=50, chains=2)
     >>> result.log_joint.shape
     (2, 50)
-    >>> result.tables["topics"].columns.tolist()
-    ['topic', 'term', 'probability']
+    >>> result.topic_terms().columns.tolist()
+    ['topic', 'term', 'probability', 'standard_deviation']
+    >>> result.document_topics().columns.tolist()
+    ['document', 'tokens', 'topic_0', 'topic_1', 'topic_2']
+    >>> [topic["chains"] for topic in result.summary()["topics"]]
+    [2, 2, 2]
     """
     from bayestopics.runs import fit as run
 

@@ -57,7 +57,7 @@ def test_arviz(tmp_path: Path) -> None:
 
 
 def test_arviz_without_burn_in_and_with_many_topics(tmp_path: Path) -> None:
-    fit(CORPUS, topics=12, prior=Prior(), sweeps=4, burn_in=0, out=tmp_path / "run")
+    fit(CORPUS, topics=12, prior=Prior(), sweeps=4, burn_in=0, chains=1, out=tmp_path / "run")
     data = to_arviz(tmp_path / "run")
     assert data.groups() == ["posterior"]
     assert dict(data.posterior.sizes) == {"chain": 1, "draw": 4, "rank": 10}
@@ -78,7 +78,7 @@ def tiny_record() -> Result:
 
 
 def test_pyldavis_by_hand() -> None:
-    given = to_pyldavis(tiny_record(), TINY)
+    given = to_pyldavis(tiny_record(), TINY, chain=0)
     assert list(given) == ["topic_term_dists", "doc_topic_dists", "doc_lengths", "vocab", "term_frequency"]
     # topic 0: ant twice; topic 1: bee twice and cow; V eta = 1
     expected = np.array([[2.25, 0.25, 0.25, 0.25], [0.25, 2.25, 1.25, 0.25]]) / [[3], [4]]
@@ -98,7 +98,7 @@ def test_pyldavis_of_a_fit(tmp_path: Path) -> None:
         assert_allclose(given["topic_term_dists"].sum(axis=1), 1)
         assert_allclose(given["doc_topic_dists"].sum(axis=1), 1)
         assert given["doc_lengths"].sum() == given["term_frequency"].sum() == 60
-    topics = read(tmp_path / "run").tables["topics"]  # of chain 0
+    topics = read(tmp_path / "run").tables["topics"]
     beta = to_pyldavis(tmp_path / "run", CORPUS)["topic_term_dists"]
     assert_array_equal(topics.probability, beta[topics.topic, topics.term.astype(int)])
 
@@ -106,7 +106,7 @@ def test_pyldavis_of_a_fit(tmp_path: Path) -> None:
 def test_refusals(tmp_path: Path) -> None:
     other = Corpus.from_sparse([[2, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 1]], TINY.vocabulary, name="other")
     with pytest.raises(InputError, match=r"^other: is not the corpus of this record \(tiny\)"):
-        to_pyldavis(tiny_record(), other)
+        to_pyldavis(tiny_record(), other, chain=0)
     for chain in (-1, 2):
         with pytest.raises(InputError, match=f"no chain {chain}: the record has chains 0 to 1"):
             to_pyldavis(tiny_record(), TINY, chain=chain)
@@ -115,3 +115,16 @@ def test_refusals(tmp_path: Path) -> None:
         to_arviz(study)
     with pytest.raises(InputError, match="has no readable run record"):
         to_arviz(tmp_path / "nothing")
+
+
+# -- gensim -----------------------------------------------------------------------------------------
+
+
+def test_gensim_has_the_same_topics() -> None:
+    pytest.importorskip("gensim")
+    found = fit(CORPUS, 3, Prior((0.3, 0.2, 0.1), 0.2), sweeps=5, burn_in=5, chains=2)
+    model = found.to_gensim()
+    assert_allclose(model.get_topics(), found.beta(), rtol=1e-9)
+    assert_allclose(model.alpha, [0.3, 0.2, 0.1])
+    best = found.topic_terms().query("topic == 1")["term"].iloc[0]
+    assert model.show_topic(1, 1)[0][0] == best

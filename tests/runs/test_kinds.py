@@ -12,6 +12,7 @@ import pytest
 
 from bayestopics.runs import fit, hdp, kinds, words
 from bayestopics.runs.driver import seconds_in
+from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task
 from made_up import bars
@@ -30,7 +31,7 @@ def trace(column: str, step: str = "sweep") -> pd.DataFrame:
 
 def test_a_fit_keeps_what_comes_after_the_burn_in() -> None:
     """Guards the burn-in among the kept sweeps, and chains in the wrong order."""
-    found = of_kind(kinds.FitResult, "fit", {"burn_in": 2, "topics": 2}, {}, trace=trace("log_joint"))
+    found = of_kind(FitResult, "fit", {"burn_in": 2, "topics": 2}, {}, trace=trace("log_joint"))
     assert found.log_joint.tolist() == [[2, 3, 4], [12, 13, 14]]
 
 
@@ -133,7 +134,7 @@ def test_chains_disagree_above_the_largest_r_hat(rhat: float | None, said: bool)
     from oracle import random_corpus
 
     corpus = random_corpus(np.random.default_rng(1), tokens=20, documents=3, terms=4)
-    assert bool(fit._doubts(corpus, rhat)) == said
+    assert bool(fit._doubts(corpus, rhat, None)) == said
 
 
 @pytest.mark.parametrize(("apart", "drifts"), [(15.1, True), (14.9, False), (-15.1, True)])
@@ -198,4 +199,4 @@ def test_a_result_of_a_study_is_no_command() -> None:
 
     task = Task("fit", "smoke", "fit", {}, 1, "x", "f", "c")
     assert class_of(task) is Result
-    assert class_of(dataclasses.replace(task, scale=OWN)) is kinds.FitResult
+    assert class_of(dataclasses.replace(task, scale=OWN)) is FitResult

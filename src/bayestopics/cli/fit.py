@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 from bayestopics.cli.arguments import Parser, add_workers, chains, given, model
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bayestopics.corpus import Corpus
     from bayestopics.lda.state import Prior
-    from bayestopics.runs.kinds import FitResult
+    from bayestopics.runs.fit_result import FitResult
 
-NAME, HELP = "fit", "find the topics of a corpus by running a sampler with a fixed number of topics"
+NAME = "fit"
+HELP = "find the topics of a corpus, given their number; with --out, write tables of the documents and topics too"
 PARENTS = (model(500, 500),)
 
 
 def arguments(parser: Parser) -> None:
-    about = "number of independent chains; two or more show whether they agree (R-hat)"
-    parser.add_argument("--chains", type=chains, default=1, metavar="c", help=about)
+    about = "number of independent chains; two or more show whether they agree (R-hat), and on which topics"
+    parser.add_argument("--chains", type=chains, default=4, metavar="c", help=about)
     add_workers(parser, "number of chains to run at the same time, each in its own process")
 
 
@@ -37,3 +40,8 @@ def call(corpus: Corpus, options: argparse.Namespace) -> FitResult:
 
     work = given(options, "sampler", "sweeps", "burn_in", "chains", "workers")
     return fit(corpus, options.topics, check(options), **work, **options.place)
+
+
+def report(result: FitResult, corpus: Corpus, out: Path) -> None:
+    """Write the tables for spreadsheets into the folder of the record."""
+    result.write_csv(out)

@@ -3,7 +3,7 @@
 # the class that each command returns; named but not imported, so that the code hash of a run does not cover how its
 # result is shown
 KINDS = {
-    "fit": "bayestopics.runs.kinds:FitResult",
+    "fit": "bayestopics.runs.fit_result:FitResult",
     "evidence": "bayestopics.runs.kinds:EvidenceResult",
     "topics": "bayestopics.runs.kinds:TopicPosteriorResult",
     "hyper": "bayestopics.runs.kinds:HyperResult",

@@ -1,4 +1,4 @@
-"""Exports a fit to other tools: ArviZ (diagnostics and plots of the chains) and pyLDAvis (a map of the topics)."""
+"""Exports a fit to other tools: ArviZ (diagnostics and plots of the chains), pyLDAvis, gensim, CSV."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.files import replacing
 from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
+from bayestopics.runs.draws import mean_beta, mean_theta
 from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
 
@@ -77,8 +79,8 @@ def _draws(chains: list[pd.DataFrame], shares: list[str], sweeps: slice) -> dict
     }
 
 
-def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> dict[str, Any]:
-    """The keyword arguments of `pyLDAvis.prepare`, from the state of a chain after its last sweep.
+def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int | None = None) -> dict[str, Any]:
+    """The keyword arguments of `pyLDAvis.prepare`, from the means of the best chain, or from the last state of a chain.
 
     Parameters
     ----------
@@ -86,13 +88,14 @@ def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> 
         The result of `fit`, or the folder of its record.
     corpus : Corpus
         The corpus that was fitted. Any other corpus is refused, because its fingerprint differs.
-    chain : int
-        The chain whose topics are shown.
+    chain : int, optional
+        The chain whose last sweep is shown. By default, the topics are those that the fit shows: the means over the
+        draws of the best chain.
 
     Returns
     -------
     dict
-        ``topic_term_dists`` (E[beta | z]), ``doc_topic_dists`` (E[theta | z]), ``doc_lengths``, ``vocab`` and
+        ``topic_term_dists`` (means of beta), ``doc_topic_dists`` (means of theta), ``doc_lengths``, ``vocab`` and
         ``term_frequency``. Empty documents are left out, because they have no weight in the map and pyLDAvis does not
         expect a length of zero. So row i of ``doc_topic_dists`` is the i-th document that is not empty.
 
@@ -113,15 +116,48 @@ def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> 
     >>> arguments["topic_term_dists"].shape, arguments["doc_topic_dists"].shape
     ((3, 20), (30, 3))
     """
-    state = _last_state(_fit_record(record), corpus, chain)
-    lengths = corpus.document_lengths
+    record, lengths = _fit_record(record), corpus.document_lengths
+    if chain is None:
+        record.task.insist(corpus)
+        beta, theta = mean_beta(record.tables), mean_theta(record.tables["documents"])
+    else:
+        state = _last_state(record, corpus, chain)
+        beta, theta = topic_term_mean(state), document_topic_mean(state)
     return {
-        "topic_term_dists": topic_term_mean(state),
-        "doc_topic_dists": document_topic_mean(state)[lengths > 0],
+        "topic_term_dists": beta,
+        "doc_topic_dists": theta[lengths > 0],
         "doc_lengths": lengths[lengths > 0],
         "vocab": list(corpus.vocabulary),
         "term_frequency": np.bincount(corpus.terms, minlength=corpus.term_count),
     }
+
+
+def to_gensim(record: Result | Path | str) -> Any:
+    """The topics of a fit as a `gensim.models.LdaModel`, whose topics are the means over draws that the fit shows.
+
+    gensim is not installed together with bayestopics. Its terms are numbered as in the fitted corpus. gensim infers the
+    topics of a new document by variational Bayes; `FitResult.new_documents` samples them.
+
+        model = to_gensim("fit-20")
+        model.show_topic(0)
+        gensim.models.CoherenceModel(model, texts=texts, coherence="c_v").get_coherence()
+    """
+    from gensim.corpora import Dictionary
+    from gensim.models import LdaModel
+
+    record = _fit_record(record)
+    params, terms = record.task.params, record.tables["vocabulary"]
+    topics = params["topics"]
+    dictionary = Dictionary()
+    dictionary.token2id = {term: number for number, term in enumerate(terms["term"])}
+    dictionary.cfs = dict(enumerate(terms["tokens"].tolist()))
+    alpha = Prior(params["alpha"], params["eta"]).alpha_vector(topics)
+    model = LdaModel(id2word=dictionary, num_topics=topics, alpha=alpha, eta=float(params["eta"]), dtype=np.float64)
+    shares = record.tables["shares"]["share"].to_numpy()
+    sizes = shares * terms["tokens"].sum() + len(terms) * params["eta"]  # of the Dirichlet distributions of the topics
+    model.state.sstats[...] = mean_beta(record.tables) * sizes[:, None] - params["eta"]
+    model.sync_state()
+    return model
 
 
 def _last_state(record: Result, corpus: Corpus, chain: int) -> State:
@@ -140,3 +176,23 @@ def _fit_record(record: Result | Path | str) -> Result:
     if record.task.study != "fit":
         raise InputError(f"{record.task.study}/{record.task.name}: this is not a record of `fit`")
     return record
+
+
+# -- CSV ------------------------------------------------------------------------------------------------
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula, and may run it
+
+
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as CSV. An apostrophe before a text that a spreadsheet would take for a formula keeps it a text."""
+    import pyarrow
+    from pyarrow import csv
+
+    texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
+    with replacing(path) as temporary:
+        content = pyarrow.Table.from_pandas(table.assign(**{name: table[name].map(_harmless) for name in texts}))
+        csv.write_csv(content, temporary)
+
+
+def _harmless(text: Any) -> Any:
+    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULA) else text

@@ -1,4 +1,4 @@
-"""`fit`: chains of one sampler on one corpus, with convergence diagnostics."""
+"""`fit`: chains of one sampler on one corpus, with convergence diagnostics and the topics of the best chain."""
 
 from __future__ import annotations
 
@@ -18,14 +18,27 @@ from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, from_assignments
-from bayestopics.runs.chain import Chain, LargestShares, run_chain
+from bayestopics.runs.chain import Chain, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.draws import (
+    KeptDraws,
+    aligned,
+    document_moments,
+    documents_table,
+    model_arrays,
+    spread,
+    term_topic_of,
+    terms_table,
+    topic_moments,
+    vocabulary_table,
+)
+from bayestopics.runs.reproducibility import doubts, of_topics, reproducibility
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
-from bayestopics.runs.words import top_words, topic_shares, topics_table
+from bayestopics.runs.words import top_words, topic_shares
 
-TOPICS_OF = "chain 0, last sweep"
 LARGEST_RHAT = 1.01  # Vehtari et al. 2021
+FEWEST_EFFECTIVE = 100  # draws of a chain, from the same paper: with fewer, its error is not known either
 
 
 def task_of(
@@ -42,35 +55,40 @@ def task_of(
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """Run the chains. Topic labels differ between chains and may change between sweeps, so the topics are not averaged:
-    `topics` are those of chain 0 after its last sweep."""
+    """Run the chains. `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint:
+    means over its kept draws. With several chains, `reproducibility` has how far the others have its topics too."""
     params = task.params
     chains = _chains(task, corpus, checkpoint, workers)
     log_joint = np.array([chain.trace()["log_joint"].to_numpy()[params["burn_in"] :] for chain in chains])
     rhat, effective = convergence(log_joint)
+    best = int(np.argmax(log_joint.mean(axis=1)))
+    topics, tables, arrays = _topics(corpus, task, chains, best)
     traces = [chain.trace().assign(chain=number) for number, chain in enumerate(chains)]
     timings = [chain.timing().assign(chain=number) for number, chain in enumerate(chains)]
-    metrics = {"log_joint_mean": float(log_joint.mean()), "log_joint_last": float(log_joint[0, -1])}
+    metrics = {"log_joint_mean": float(log_joint.mean()), "log_joint_last": float(log_joint[best, -1])}
     known = {"rhat": rhat, "effective_sample_size": effective}
     seconds = float(sum(sum(chain.seconds) for chain in chains))
     sweeps = sum(len(chain.seconds) for chain in chains)
+    said = _doubts(corpus, rhat, effective if len(chains) == 1 else None)
+    if len(chains) > 1:
+        said += doubts({one["topic"]: one for one in topics})
     return Result(
         task,
         metrics | {name: value for name, value in known.items() if value is not None},
-        _doubts(corpus, rhat),
+        said,
         tables={
             "trace": pd.concat(traces, ignore_index=True),
             "timing": pd.concat(timings, ignore_index=True),
-            "topics": topics_table(corpus, chains[0].state.term_topic, params["eta"]),
-            "shares": topic_shares(chains[0].state.term_topic),
+            **tables,
         },
-        arrays={"assignments": np.array([chain.state.assignments for chain in chains])},
+        arrays={"assignments": np.array([chain.state.assignments for chain in chains]), **arrays},
         answer={
             "log_joint_mean": float(log_joint.mean()),
             "log_joint_error": _error_of_mean(log_joint),
             **known,
-            "topics": top_words(corpus, chains[0].state.term_topic),
-            "topics_of": TOPICS_OF,
+            "topics": topics,
+            "topics_of": _topics_of(best, len(chains), len(_draws(chains[best]))),
+            "best_chain": best,
         },
         volatile={
             "seconds": seconds,  # of sampling, summed over all chains
@@ -78,6 +96,39 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
             "resumed": [chain.resumed for chain in chains],
         },
     )
+
+
+def _topics(
+    corpus: Corpus, task: Task, chains: list[Chain], best: int
+) -> tuple[list[dict[str, Any]], dict[str, pd.DataFrame], dict[str, np.ndarray]]:
+    """The topics of the best chain for people, and the tables and arrays that the record keeps of them."""
+    number, prior = task.params["topics"], _prior(task)
+    draws = [aligned(_draws(chain), number) for chain in chains]
+    moments = [topic_moments(corpus, one, number, prior.eta) for one in draws]
+    counts = np.mean([term_topic_of(corpus, draw, number) for draw in draws[best]], axis=0)
+    topics = top_words(corpus, counts)
+    tables = {
+        "topics": terms_table(corpus, moments[best], counts),
+        "shares": topic_shares(counts),
+        "documents": documents_table(corpus, document_moments(corpus, draws[best], prior.alpha_vector(number))),
+        "vocabulary": vocabulary_table(corpus),
+    }
+    if len(chains) > 1:
+        means = [one.mean for one in moments]
+        tables["reproducibility"] = reproducibility(corpus, draws, means, best, prior.eta)
+        found = of_topics(tables["reproducibility"])
+        topics = [{**one, **found[one["topic"]]} for one in topics]
+    return topics, tables, model_arrays(corpus, draws[best], number)
+
+
+def _draws(chain: Chain) -> list[np.ndarray]:
+    assert isinstance(chain.observer, KeptDraws)
+    return chain.observer.draws
+
+
+def _topics_of(best: int, chains: int, draws: int) -> str:
+    which = f"chain {best} (highest mean log joint)" if chains > 1 else "the chain"
+    return f"{which}, means over {draws} draws" if draws > 1 else f"{which}, last sweep"
 
 
 # -- the chains, in this process or in several; the results are the same bits -------------------------
@@ -102,7 +153,7 @@ def _chain(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callabl
         sampler=part.params["sampler"],
         sweeps=_sweeps(part),
         rng=part.generator(),
-        observer=LargestShares(),
+        observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
         checkpoint=checkpoint,
         description=part.name,
         progress=progress,
@@ -111,12 +162,11 @@ def _chain(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callabl
 
 def _finished(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
     chain = _chain(corpus, part, checkpoint, progress)
-    return chain.state.assignments, chain.rows, chain.seconds, chain.resumed
+    return chain.state.assignments, chain.rows, chain.seconds, chain.resumed, chain.observer
 
 
-def _restored(task: Task, corpus: Corpus, assignments: Any, rows: Any, seconds: Any, resumed: int) -> Chain:
-    state = from_assignments(corpus, task.params["topics"], _prior(task), assignments)
-    return Chain(state, rows, seconds, resumed)
+def _restored(task: Task, corpus: Corpus, assignments: Any, *rest: Any) -> Chain:
+    return Chain(from_assignments(corpus, task.params["topics"], _prior(task), assignments), *rest)
 
 
 def _prior(task: Task) -> Prior:
@@ -130,10 +180,17 @@ def _sweeps(task: Task) -> int:
 # -- diagnostics and warnings ------------------------------------------------------------------------
 
 
-def _doubts(corpus: Corpus, rhat: float | None) -> list[str]:
+def _doubts(corpus: Corpus, rhat: float | None, effective_of_one: float | None) -> list[str]:
+    """`effective_of_one` is the effective sample size of a single chain, which has no R-hat."""
     said = empty_documents(corpus)
     if rhat is not None and rhat > LARGEST_RHAT:
         said.append(disagreement(rhat))
+    if effective_of_one is not None and effective_of_one < FEWEST_EFFECTIVE:
+        said.append(
+            f"The single chain has an effective sample size of {effective_of_one:.0f}, so it may not have left its "
+            f"start, and at least {FEWEST_EFFECTIVE} are needed to know its error. Use more sweeps (--sweeps) and "
+            "several chains (--chains)."
+        )
     return said
 
 

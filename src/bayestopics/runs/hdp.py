@@ -56,13 +56,14 @@ def task_of(corpus: Corpus, settings: HdpSettings, chains: int, seed: int) -> Ta
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, settings: HdpSettings, workers: int = 1) -> Result:
     """Compute the chains or streams.
 
-    Tables: `posterior` has one row per chain and K, with the share of K; `topics` and `shares` describe the end of
-    chain 0. `arrays` holds the last state of every chain (see `last_state`).
+    Tables: `posterior` has one row per chain and K, with the share of K; `topics` and `shares` describe the end of the
+    best chain. `arrays` holds the last state of every chain (see `last_state`).
     """
     training, held_out = split(corpus, settings.heldout)
     parts = [replace(task, name=f"{task.name}/chain-{number}") for number in range(task.params["chains"])]
     finished = _run_all(corpus, settings, parts, checkpoint, workers)
     answer = _summary(corpus, training, held_out, settings, finished)
+    shown = finished[answer["best_chain"]].counts
     said = answer.pop("warnings")
     traces = [pd.DataFrame(one.rows).assign(chain=number) for number, one in enumerate(finished)]
     timings = [pd.DataFrame({"seconds": one.seconds, "chain": number}) for number, one in enumerate(finished)]
@@ -79,8 +80,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, settings: Hdp
             "trace": pd.concat(traces, ignore_index=True),
             "timing": pd.concat(timings, ignore_index=True),
             "posterior": pd.DataFrame(posterior),
-            "topics": topics_table(training, finished[0].counts, settings.eta),
-            "shares": topic_shares(finished[0].counts),
+            "topics": topics_table(training, shown, settings.eta),
+            "shares": topic_shares(shown),
         },
         arrays={f"{name}_{number}": array for number, one in enumerate(finished) for name, array in one.arrays.items()},
         answer=answer,
@@ -141,6 +142,7 @@ def _summary(
     else:
         proposed = accepted = 0
     per_word, error, more = _held_out(held_out, settings, finished)
+    best = _best_chain(kept) if settings.sampled else 0  # streams have no log joint
     return {
         "topics": shares_of(topics),
         "mode": int(numbers[np.argmax(counts)]),
@@ -154,9 +156,15 @@ def _summary(
         ],
         "heldout_per_word": per_word,
         "heldout_standard_error": error,
-        "top_words": top_words(training, finished[0].counts),
+        "top_words": top_words(training, finished[best].counts),
+        "best_chain": best,
         "warnings": _doubts_of_input(corpus, settings) + doubts + more,
     }
+
+
+def _best_chain(kept: list[pd.DataFrame]) -> int:
+    """The chain with the highest mean log joint."""
+    return int(np.argmax([rows["log_joint"].mean() for rows in kept]))
 
 
 def _concentrations(kept: list[pd.DataFrame]) -> dict[str, dict[str, float]]:

@@ -11,8 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import NAT, in_figure, visible
 from bayestopics.runs.record import check_place, read, write
@@ -58,45 +56,6 @@ class CommandResult(Result):
 
     def _volatile(self, *names: str) -> Summary:
         return {name: self.volatile.get(name) for name in names}
-
-
-class FitResult(CommandResult):
-    """Chains of one sampler: their log joint, whether they agree, and the topics of chain 0."""
-
-    @property
-    def log_joint(self) -> np.ndarray:
-        """Chains x kept sweeps."""
-        kept = self.trace[self.trace["sweep"] >= self.task.params["burn_in"]]
-        return np.array([chain["log_joint"] for _, chain in kept.groupby("chain", sort=True)])
-
-    def summary(self) -> Summary:
-        chains = self.log_joint.tolist()
-        answer = dict(self.answer)
-        return {
-            "log_joint": chains[0] if len(chains) == 1 else chains,
-            "log_joint_mean": answer.pop("log_joint_mean"),
-            "log_joint_error": answer.pop("log_joint_error"),
-            **self._volatile("seconds", "tokens_per_second"),
-            **answer,
-            "warnings": self.warnings,
-        }
-
-    def text(self) -> str:
-        summary = self.summary()
-        rest = {key: value for key, value in summary.items() if key not in ("log_joint", "topics")}
-        return "\n".join([*show_words(summary["topics"]), "", show_values(rest)])
-
-    def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_chains
-
-        title = f"{self._shown_name}, T = {self.task.params['topics']}: log joint"
-        return draw_chains(self.trace, "log_joint", self.task.params["burn_in"], title, "log p(w, z) (nats)")
-
-    def to_arviz(self) -> arviz.InferenceData:
-        """The traces (chains x draws) of quantities that do not depend on the labels of the topics."""
-        from bayestopics.runs.export import to_arviz
-
-        return to_arviz(self)
 
 
 class EvidenceResult(CommandResult):
@@ -311,7 +270,11 @@ class HdpResult(CommandResult):
                 start = "" if chain["start"] is None else f" from {chain['start']:2} topics"
                 lines.append(f"chain {number}{start}: {mean:.1f} topics on average")
             lines.append("")
-        rest = {k: v for k, v in summary.items() if k not in ("top_words", "chains", "concentrations", "topics")}
+        rest = {
+            k: v
+            for k, v in summary.items()
+            if k not in ("top_words", "chains", "concentrations", "topics", "best_chain")
+        }
         for key in ("acceptance_rate", "rhat_topics", "rhat_log_joint", "heldout_per_word"):  # None: does not apply
             if rest[key] is None:
                 del rest[key]
@@ -434,12 +397,17 @@ def _written(name: str, values: Summary) -> str:
     return format(value, form)
 
 
-def show_words(rows: list[dict[str, Any]]) -> list[str]:
-    title = "share of the tokens and most frequent words of each topic:"
-    return [
-        title,
-        *(f"topic {row['topic']:3}  {row['share']:6.1%}  {' '.join(map(visible, row['words']))}" for row in rows),
+def show_words(rows: list[dict[str, Any]], notes: list[str] | None = None, about: str = "") -> list[str]:
+    """One line per topic; the notes, one per topic and described by `about`, stand before the words."""
+    title = f"share of the tokens{about} and most frequent words of each topic:"
+    shown = [f"{row['share']:6.1%}" for row in rows]
+    if notes is not None:
+        shown = [f"{share}  {note}" for share, note in zip(shown, notes, strict=True)]
+    lines = [
+        f"topic {row['topic']:3}  {one}  {' '.join(map(visible, row['words']))}"
+        for row, one in zip(rows, shown, strict=True)
     ]
+    return [title, *(line.rstrip() for line in lines)]
 
 
 def show_shares(shares: Mapping[int, float], title: str) -> list[str]:

@@ -1,0 +1,171 @@
+"""What the kept draws of a chain say about its topics and documents: posterior means with their standard deviations.
+
+A chain keeps at most DRAWS of its assignments z, evenly spaced over the kept sweeps. A topic may change its label along
+a chain, so every draw gets the labels that agree best with the last one. Given z, theta and beta are Dirichlet; their
+means and variances are averaged over the draws, and the variance of the means is added (the law of total variance). So
+a standard deviation contains what a single draw leaves open and what differs between draws, but not what other chains
+found: that is the reproducibility of a topic (`runs.reproducibility`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.lda.alignment import relabelled
+from bayestopics.lda.state import State, count
+from bayestopics.runs.chain import LargestShares
+
+DRAWS = 25  # draws to keep from a chain: one or two bytes per token and draw
+MODEL_DRAWS = 10  # draws that a record keeps for new documents: their counts of terms in topics
+
+
+@dataclass
+class KeptDraws:
+    """Keeps the assignments after these sweeps, in the smallest type of integer that holds the topics."""
+
+    sweeps: list[int]
+    shares: LargestShares = field(default_factory=LargestShares)
+    draws: list[np.ndarray] = field(default_factory=list)
+
+    def observe(self, sweep: int, state: State) -> dict[str, float]:
+        if sweep in self.sweeps:
+            self.draws.append(state.assignments.astype(np.min_scalar_type(state.topics - 1)))
+        return self.shares.observe(sweep, state)
+
+
+def spread(burn_in: int, sweeps: int) -> list[int]:
+    """At most DRAWS evenly spaced sweeps after the burn-in, up to and including the last."""
+    steps = np.linspace(0, sweeps, min(DRAWS, sweeps) + 1)[1:].round().astype(int)
+    return (burn_in - 1 + steps).tolist()
+
+
+def aligned(draws: list[np.ndarray], topics: int) -> list[np.ndarray]:
+    """The draws with the labels of the last one."""
+    return [relabelled(draw, draws[-1], topics) for draw in draws]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Posterior means and standard deviations, with the same shape."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+
+def document_moments(corpus: Corpus, draws: list[np.ndarray], alpha: np.ndarray) -> Moments:
+    """Of theta, D x T. Given z, theta_d is Dirichlet(n_d + alpha)."""
+    total, squares = np.zeros((2, corpus.document_count, len(alpha)))
+    for draw in draws:
+        document_topic = _document_topic(corpus, draw, len(alpha))
+        total += document_topic
+        squares += document_topic**2
+    number, size = len(draws), (corpus.document_lengths + alpha.sum())[:, None]
+    mean = (total / number + alpha) / size
+    between = np.maximum(squares / number - (total / number) ** 2, 0.0) / size**2
+    within = (mean * (1 - mean) - between) / (size + 1)  # the mean over draws of m (1 - m) / (size + 1)
+    return Moments(mean, np.sqrt(between + within))
+
+
+def topic_moments(corpus: Corpus, draws: list[np.ndarray], topics: int, eta: float) -> Moments:
+    """Of beta, T x V. Given z, beta_t is Dirichlet(m_t + eta)."""
+    total, squares, within = np.zeros((3, topics, corpus.term_count))
+    for draw in draws:
+        beta, size = beta_of(corpus, draw, topics, eta)
+        total += beta
+        squares += beta**2
+        within += beta * (1 - beta) / (size + 1)
+    number = len(draws)
+    mean = total / number
+    between = np.maximum(squares / number - mean**2, 0.0)
+    return Moments(mean, np.sqrt(between + within / number))
+
+
+def beta_of(corpus: Corpus, draw: np.ndarray, topics: int, eta: float) -> tuple[np.ndarray, np.ndarray]:
+    """(E[beta | z], T x V; the sums of its Dirichlet parameters, T x 1)."""
+    parameters = term_topic_of(corpus, draw, topics).T + eta
+    size = parameters.sum(axis=1, keepdims=True)
+    return parameters / size, size
+
+
+def term_topic_of(corpus: Corpus, draw: np.ndarray, topics: int) -> np.ndarray:
+    return count(corpus, topics, draw)[1]
+
+
+def _document_topic(corpus: Corpus, draw: np.ndarray, topics: int) -> np.ndarray:
+    return count(corpus, topics, draw)[0].astype(np.float64)
+
+
+# -- as tables and arrays of a record ------------------------------------------------------------------
+
+
+def documents_table(corpus: Corpus, theta: Moments) -> pd.DataFrame:
+    """One row per document: its number, its label where known, its tokens, and mean and deviation of each topic."""
+    columns: dict[str, object] = {"document": np.arange(corpus.document_count)}
+    if corpus.labels is not None:
+        columns["label"] = list(corpus.labels)
+    columns["tokens"] = corpus.document_lengths
+    topics = range(theta.mean.shape[1])
+    columns |= {f"topic_{t}": theta.mean[:, t] for t in topics}
+    columns |= {f"topic_{t}_sd": theta.deviation[:, t] for t in topics}
+    return pd.DataFrame(columns)
+
+
+def terms_table(corpus: Corpus, beta: Moments, counts: np.ndarray) -> pd.DataFrame:
+    """One row per topic and term that occurs in it in any draw, sorted by topic and probability."""
+    terms, topics = np.nonzero(counts)
+    columns = {
+        "topic": topics,
+        "term": np.array(corpus.vocabulary)[terms],
+        "probability": beta.mean[topics, terms],
+        "standard_deviation": beta.deviation[topics, terms],
+    }
+    table = pd.DataFrame(columns)
+    return table.sort_values(["topic", "probability", "term"], ascending=[True, False, True], ignore_index=True)
+
+
+def model_arrays(corpus: Corpus, draws: list[np.ndarray], topics: int) -> dict[str, np.ndarray]:
+    """The nonzero counts m_tv of at most MODEL_DRAWS draws: what new documents need (`predict.new_documents`)."""
+    steps = np.linspace(0, len(draws), min(MODEL_DRAWS, len(draws)) + 1)[1:].round().astype(int) - 1
+    parts = [term_topic_of(corpus, draws[step], topics) for step in steps]
+    places = [np.nonzero(part) for part in parts]
+    return {
+        "model_draw": np.repeat(np.arange(len(parts), dtype=np.int16), [len(terms) for terms, _ in places]),
+        "model_term": np.concatenate([terms for terms, _ in places]).astype(np.int32),
+        "model_topic": np.concatenate([labels for _, labels in places]).astype(np.int32),
+        "model_count": np.concatenate([part[place] for part, place in zip(parts, places, strict=True)]),
+    }
+
+
+def vocabulary_table(corpus: Corpus) -> pd.DataFrame:
+    """Every term of the corpus in its order, and how often it occurs."""
+    counts = np.bincount(corpus.terms, minlength=corpus.term_count)
+    return pd.DataFrame({"term": list(corpus.vocabulary), "tokens": counts})
+
+
+def mean_theta(documents: pd.DataFrame) -> np.ndarray:
+    """The means of theta from the table of documents, D x T."""
+    topics = sum(name.startswith("topic_") for name in documents) // 2
+    return documents[[f"topic_{t}" for t in range(topics)]].to_numpy()
+
+
+def mean_beta(tables: Mapping[str, pd.DataFrame], vocabulary: Sequence[str] | None = None) -> np.ndarray:
+    """The means of beta from the tables of a record, T x V: for its terms in their order, or for those of another
+    vocabulary, where a term that the record does not know has 0. The terms that no draw has in a topic share what is
+    left of its probability equally."""
+    known, own = tables["topics"], tables["vocabulary"]["term"].tolist()
+    place = {term: number for number, term in enumerate(own)}
+    cells = known["topic"].to_numpy(), known["term"].map(place).to_numpy()
+    beta = np.full((len(tables["shares"]), len(own)), np.nan)
+    beta[cells] = known["probability"]
+    absent = np.isnan(beta)
+    left = np.maximum(1 - np.nansum(beta, axis=1), 0.0) / np.maximum(absent.sum(axis=1), 1)
+    beta = np.where(absent, left[:, None], beta)
+    if vocabulary is None:
+        return beta
+    columns = np.array([place.get(term, -1) for term in vocabulary], dtype=np.int64)
+    return np.where(columns >= 0, beta[:, columns], 0.0)
