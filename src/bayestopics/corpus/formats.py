@@ -24,6 +24,7 @@ import scipy.sparse as sparse
 from bayestopics.base.files import decode, read_bytes, read_lines, replacing
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.metadata import pack, unpack
 
 # -- vocabulary ----------------------------------------------------------------------------------
 
@@ -310,7 +311,7 @@ def write_matrix_market(corpus: Corpus, path: Path) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-# -- binary: scipy's sparse .npz, and ours with vocabulary and labels -----------------------------
+# -- binary: scipy's sparse .npz, and ours with vocabulary, labels and metadata -----------------------------
 
 
 def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
@@ -347,7 +348,10 @@ def _from_arrays(path: Path, file: Mapping[str, np.ndarray]) -> Corpus:
         labels=file["labels"].tolist() if "labels" in file else None,
         name=str(path),  # for error messages
     )
-    return dataclasses.replace(corpus, name=str(file["name"]))
+    metadata = unpack(file["metadata"]) if "metadata" in file else None
+    if metadata is not None and len(metadata) != corpus.document_count:
+        raise InputError(f"{path}: metadata of {len(metadata)} documents, but there are {corpus.document_count}")
+    return dataclasses.replace(corpus, name=str(file["name"]), metadata=metadata)
 
 
 def write_binary(corpus: Corpus, path: Path) -> None:
@@ -359,5 +363,7 @@ def write_binary(corpus: Corpus, path: Path) -> None:
     }
     if corpus.labels is not None:
         arrays["labels"] = np.array(corpus.labels, dtype=np.str_)
+    if corpus.metadata is not None:
+        arrays["metadata"] = pack(corpus.metadata)
     with replacing(path) as temporary, open(temporary, "wb") as out:
         np.savez_compressed(out, allow_pickle=False, **arrays)
