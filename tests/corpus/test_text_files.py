@@ -371,7 +371,7 @@ def test_commands_say_what_they_decided(tmp_path: Path, capsys: pytest.CaptureFi
     assert err.splitlines() == [
         f"bayestopics: note: {path}: the texts are in the column 'body', the only one that holds texts",
         f"bayestopics: note: {path}: the corpus has empty documents, which are kept: 1",
-        f"bayestopics: note: {tmp_path / 'x.ldac'}: this format has no place for the metadata; x.npz keeps them",
+        f"bayestopics: note: {tmp_path / 'x.ldac'}: this format has no place for the metadata; .npz has one",
     ]
     assert main(["corpus", "convert", str(path), str(tmp_path / "x.npz"), *read]) == 0
     assert "no place" not in capsys.readouterr().err

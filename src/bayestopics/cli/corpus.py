@@ -59,7 +59,7 @@ def convert(options: argparse.Namespace) -> tuple[Summary, str]:
     write_corpus(corpus, out)
     kept = [what for what, values in (("labels", corpus.labels), ("metadata", corpus.metadata)) if values is not None]
     if kept and Path(out).suffix != ".npz":
-        options.notes.append(f"{out}: this format has no place for the {' and '.join(kept)}; x.npz keeps them")
+        options.notes.append(f"{out}: this format has no place for the {' and '.join(kept)}; .npz has one")
     return _shown({"out": out, **corpus.summary()})
 
 
