@@ -100,7 +100,8 @@ def test_every_command_is_tried() -> None:
         parser = build_parser()._subparsers._group_actions[0].choices[name]  # type: ignore[union-attr]
         own = {action.option_strings[-1] for action in parser._actions if action.option_strings}
         common = "--help --json --out --overwrite --track --seed --terms --stop-words --min-documents --max-fraction"
-        left = own - set(f"{common} --min-count --encoding".split()) - set(words.split())
+        texts = "--text-column --header --min-count --ngrams --token-pattern --encoding"
+        left = own - set(f"{common} {texts}".split()) - set(words.split())
         # of `select`, one stands for --min and --max, and the other for --iterations (tests/test_cli_select.py)
         assert left <= {"--topics", "--budget"}, name
 
@@ -136,10 +137,13 @@ def test_options_of_reading_reach_the_reader(path: Path, monkeypatch: pytest.Mon
         raise Called
 
     monkeypatch.setattr(reading, "read_corpus", called)
-    words = "--terms 5 --stop-words none --min-documents 2 --max-fraction 0.5 --min-count 3 --encoding latin-1"
+    words = "--text-column body --header no --terms 5 --stop-words none --min-documents 2 --max-fraction 0.5 "
+    words += "--min-count 3 --ngrams 1-2 --token-pattern x+ --encoding latin-1"
     with pytest.raises(Called):
         main(["corpus", "info", str(path), *words.split()])
-    assert given == {"where": path, "terms": 5, "pruning": Pruning("none", 2, 0.5, 3), "encoding": "latin-1"}
+    pruning = Pruning("none", 2, 0.5, 3, "x+", (1, 2))
+    columns = {"text_column": "body", "header": False}
+    assert given == {"where": path, "terms": 5, "pruning": pruning, "encoding": "latin-1"} | columns
 
 
 # -- from the function to the task -------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 
 from bayestopics import api
 from bayestopics.cli.main import COMMANDS, build_parser, main
+from bayestopics.cli.reading import pruning_of
 from bayestopics.corpus import Corpus, Pruning, write_corpus
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
@@ -67,5 +68,4 @@ def test_simulate() -> None:
 
 def test_reading() -> None:
     options = build_parser().parse_args(["corpus", "info", "x.ldac"])
-    found = Pruning(options.stop_words, options.min_documents, options.max_fraction, options.min_count)
-    assert found == Pruning()
+    assert pruning_of(options) == Pruning()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sparse
 
@@ -135,6 +137,44 @@ def test_names_of_terms_are_made_up_where_there_are_none() -> None:
     assert Corpus.from_gensim(BAGS).vocabulary == ("0", "1", "2")
     assert example(vocabulary=None).vocabulary == ("0", "1", "2")
     assert example(vocabulary=None, term_count=4).vocabulary == ("0", "1", "2", "3")
+
+
+TERMS = {"whale": 2, "owl": 0, "tree": 1}  # in the order in which a vectorizer met them
+
+
+@pytest.mark.parametrize(
+    "vocabulary",
+    [
+        TERMS,
+        {term: np.int64(column) for term, column in TERMS.items()},
+        {column: term for term, column in TERMS.items()},
+        SimpleNamespace(get_feature_names_out=lambda: np.array(["owl", "tree", "whale"], dtype=object)),
+        np.array(["owl", "tree", "whale"]),
+        pd.Index(["owl", "tree", "whale"]),
+    ],
+)
+def test_vocabulary_of_a_vectorizer(vocabulary: Any) -> None:
+    assert Corpus.from_sparse([[2, 1, 0], [0, 1, 3]], vocabulary).vocabulary == ("owl", "tree", "whale")
+
+
+def test_columns_of_a_table_of_counts_are_terms() -> None:
+    table = pd.DataFrame([[2, 1], [0, 3]], columns=["owl", "tree"])
+    assert Corpus.from_sparse(table).vocabulary == ("owl", "tree")
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "fault"),
+    [
+        ({"owl": 0, "tree": 2}, "does not number its 2 terms from 0"),
+        ({"owl": 0, "tree": 0}, "does not number its 2 terms from 0"),
+        ({0: "owl", 1: "owl"}, "does not number its 2 terms from 0"),
+        ({"owl", "tree"}, "the vocabulary is a set, which has no order"),
+        ("ab", "the vocabulary is a str"),
+    ],
+)
+def test_vocabulary_that_is_not_one(vocabulary: Any, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        Corpus.from_sparse([[2, 1], [0, 1]], vocabulary)
 
 
 def test_labels_and_vocabulary_become_strings() -> None:

@@ -1,18 +1,26 @@
-"""Texts: the tokeniser, the pruning, and folders and tables of texts."""
+"""Texts: the tokeniser, the pruning, and lists, Series and DataFrames of texts."""
 
 from __future__ import annotations
 
-import gzip
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from bayestopics.base.problems import InputError
-from bayestopics.corpus import Corpus, Pruning, read_corpus
-from bayestopics.corpus.text import from_texts, stop_words
+from bayestopics.corpus import Corpus, Pruning
+from bayestopics.corpus.text import stop_words
 
 EVERYTHING = Pruning(stop_words="none")
+
+
+def from_texts(texts: Iterable[str], pruning: Pruning, **more: Any) -> Corpus:
+    return Corpus.from_texts(texts, pruning=pruning, **more)
 
 
 def terms_of(*texts: str, **pruning: Any) -> tuple[str, ...]:
@@ -41,8 +49,29 @@ def test_tokens(text: str, tokens: list[str]) -> None:
 
 def test_own_token_pattern() -> None:
     assert terms_of("x1 y2, zz", token_pattern=r"\w+") == ("x1", "y2", "zz")
+    assert terms_of("x1 y2, zz", token_pattern=r"([a-z])\w") == ("x", "y", "z")  # the group is the token
     with pytest.raises(InputError, match="not a regular expression"):
         Pruning(token_pattern="(")
+    with pytest.raises(InputError, match="2 groups"):
+        Pruning(token_pattern="(a)(b)")
+
+
+def test_own_tokenizer_sees_the_text_as_it_is() -> None:
+    own = Pruning(stop_words=["der"], tokenizer=str.split, ngrams=(1, 2))
+    assert Corpus.from_texts(["der Wal taucht"], pruning=own).vocabulary == ("Wal", "Wal taucht", "taucht")
+    lists = Pruning(stop_words="none", tokenizer=list)
+    assert Corpus.from_texts([["a", "b c"], None, ["a"]], pruning=lists).document_lengths.tolist() == [2, 0, 1]
+    with pytest.raises(ValueError, match="mine"):  # an error of the function is not an empty corpus
+        Corpus.from_texts(["a"], pruning=Pruning(tokenizer=lambda text: [][int("mine")]))
+
+
+def test_ngrams() -> None:
+    assert terms_of("new york city", ngrams=(2, 2)) == ("new york", "york city")
+    # stop words go first, so that pairs reach across them
+    assert terms_of("birds of the sea", stop_words="english", ngrams=(1, 2)) == ("birds", "birds sea", "sea")
+    for wrong in ((0, 1), (2, 1)):
+        with pytest.raises(InputError, match="make no sense"):
+            Pruning(ngrams=wrong)
 
 
 def test_stop_words(tmp_path: Path) -> None:
@@ -54,6 +83,21 @@ def test_stop_words(tmp_path: Path) -> None:
     assert set(terms_of(text, stop_words="none")) - set(terms_of(text, stop_words=str(own))) == {"cats", "the"}
     with pytest.raises(InputError, match=r"nowhere\.txt: no such file"):
         terms_of(text, stop_words=str(tmp_path / "nowhere.txt"))
+
+
+def test_stop_words_of_other_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "stopwordsiso", None)  # not installed
+    with pytest.raises(InputError, match=r"stopwordsiso is needed, .* or give a file"):
+        stop_words("de")
+    with pytest.raises(InputError, match=r"stop words german: no such file; write english, none, .* such as de"):
+        stop_words("german")
+    words = {"de": {"der", "und"}}
+    package = SimpleNamespace(has_lang=words.__contains__, langs=lambda: set(words), stopwords=words.__getitem__)
+    monkeypatch.setitem(sys.modules, "stopwordsiso", package)
+    assert stop_words("de") == {"der", "und"}
+    with pytest.raises(InputError, match="does not know this language; it knows de"):
+        stop_words("xx")
+    assert stop_words(["The", "a"]) == {"the", "a"}
 
 
 def test_english_stop_words_are_a_sober_list() -> None:
@@ -76,11 +120,16 @@ TEN = [
         ({}, {"everywhere", "nine", "two", "one", "once"}),
         ({"min_documents": 2}, {"everywhere", "nine", "two"}),
         ({"min_documents": 3}, {"everywhere", "nine"}),
-        ({"max_document_fraction": 0.9}, {"nine", "two", "one", "once"}),
-        ({"max_document_fraction": 0.89}, {"two", "one", "once"}),
-        ({"max_document_fraction": 0.1}, {"one", "once"}),
+        ({"max_documents": 0.9}, {"nine", "two", "one", "once"}),
+        ({"max_documents": 0.89}, {"two", "one", "once"}),
+        ({"max_documents": 0.1}, {"one", "once"}),
+        ({"min_documents": 0.2}, {"everywhere", "nine", "two"}),
+        ({"min_documents": 0.21}, {"everywhere", "nine"}),
+        ({"max_documents": 9}, {"nine", "two", "one", "once"}),
+        ({"max_documents": 8}, {"two", "one", "once"}),
+        ({"max_documents": 1}, {"everywhere", "nine", "two", "one", "once"}),  # all of them, not one document
         ({"min_count": 3}, {"everywhere", "nine", "one"}),
-        ({"min_count": 3, "max_document_fraction": 0.9, "min_documents": 2}, {"nine"}),
+        ({"min_count": 3, "max_documents": 0.9, "min_documents": 2}, {"nine"}),
     ],
 )
 def test_pruning(pruning: dict[str, Any], kept: set[str]) -> None:
@@ -93,14 +142,29 @@ def test_pruning(pruning: dict[str, Any], kept: set[str]) -> None:
 def test_share_of_documents_is_exact(share: float, documents: int) -> None:
     # 0.29 * 100 is 28.999999999999996
     exactly = round(share * documents)
-    texts = ["other" + " common" * (d < exactly) + " more" * (d <= exactly) for d in range(documents)]
-    assert terms_of(*texts, max_document_fraction=share) == ("common",)
+    texts = ["other thing" + " common" * (d < exactly) + " more" * (d <= exactly) for d in range(documents)]
+    assert terms_of(*texts, max_documents=share) == ("common",)
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.1, float("nan"), float("inf")])
-def test_share_that_makes_no_sense(share: float) -> None:
-    with pytest.raises(InputError, match="fraction"):
-        Pruning(max_document_fraction=share)
+@pytest.mark.parametrize("limit", ["min_documents", "max_documents"])
+def test_limits_that_make_no_sense(limit: str, share: float) -> None:
+    with pytest.raises(InputError, match="no whole number and no share"):
+        Pruning(**{limit: share})
+
+
+@pytest.mark.parametrize(("documents", "kept"), [(99, {"all", "half", "pair", "once"}), (100, {"half", "pair"})])
+def test_pruning_without_settings(documents: int, kept: set[str]) -> None:
+    """In at least two documents and at most half of them, unless there are few documents; and it is said."""
+    half = documents // 2
+    texts = ["all" + " half" * (d < half) + " pair" * (d < 2) + " once" * (d == 0) for d in range(documents)]
+    corpus = Corpus.from_texts(texts, pruning=Pruning(stop_words="none"))
+    assert set(corpus.vocabulary) == kept
+    said = (
+        "corpus: kept 2 of 4 terms: those in at least 2 documents and in at most 50 % of the documents "
+        "(--min-documents and --max-documents change that)"
+    )
+    assert corpus.notes == ((said,) if documents == 100 else ())
 
 
 def test_documents_that_lose_everything_stay() -> None:
@@ -115,103 +179,95 @@ def test_nothing_left(texts: list[str]) -> None:
         from_texts(texts, Pruning())
 
 
-# -- folders ---------------------------------------------------------------------------------------
+def test_everything_pruned() -> None:
+    with pytest.raises(InputError, match=r"no tokens left after pruning 2 documents\); lower --min-documents"):
+        from_texts(["owl", "whale"], Pruning(min_documents=2))
 
 
-def folder_of(root: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(content)
-    return root
+# -- lists, Series, DataFrames ---------------------------------------------------------------------
+
+TABLE = pd.DataFrame(
+    {"id": [7, 8, 9], "text": ["owl tree", None, "whale"], "Label": ["sky", None, "sea"], "year": [1990, 1991, 1992]}
+)
 
 
-def words(corpus: Corpus) -> list[list[str]]:
-    return [[corpus.vocabulary[t] for t in corpus.terms[corpus.documents == d]] for d in range(corpus.document_count)]
+def test_missing_values_are_empty_documents() -> None:
+    for texts in (["owl", None, float("nan"), pd.NA, 5], pd.Series(["owl", None, np.nan, pd.NA, 5], dtype=object)):
+        corpus = Corpus.from_texts(texts)
+        assert corpus.document_lengths.tolist() == [1, 0, 0, 0, 0]
+        assert corpus.notes == ("corpus: 3 documents have a missing value instead of a text, and no words",)
 
 
-def test_folder(tmp_path: Path) -> None:
-    files = {
-        "b.txt": b"second",
-        "a.txt": b"first",
-        "c": b"",
-        "d.txt.gz": gzip.compress(b"fourth"),
-        ".DS_Store": b"\xff",
-    }
-    corpus = read_corpus(folder_of(tmp_path, files), pruning=EVERYTHING)
-    assert words(corpus) == [["first"], ["second"], [], ["fourth"]]
-    assert corpus.labels is None
+def test_table_keeps_labels_and_metadata() -> None:
+    corpus = Corpus.from_texts(TABLE.set_index("id"))
+    assert corpus.vocabulary == ("owl", "tree", "whale")
+    assert corpus.document_lengths.tolist() == [2, 0, 1]
+    assert corpus.labels == ("sky", "", "sea")
+    assert corpus.metadata is not None
+    assert corpus.metadata.index.tolist() == [7, 8, 9]
+    assert corpus.metadata.columns.tolist() == ["Label", "year"]
+    assert corpus.notes == ("corpus: 1 document has a missing value instead of a text, and no words",)
+    listed = Corpus.from_texts(["owl tree", "", "whale"])
+    assert corpus.fingerprint == listed.fingerprint  # metadata is no part of it
+    assert corpus.select_tokens(corpus.documents == 0).metadata is corpus.metadata
+    assert "text" in TABLE.columns  # the table of the user is as it was
 
 
-def test_folder_with_subfolders(tmp_path: Path) -> None:
-    files = {
-        "sport/b": b"goal",
-        "sport/a": b"ball",
-        "science/deep/x": b"atom",
-        "top": b"words",
-        ".git/config": b"hidden",
-        "science/.cache/y": b"hidden",
-        "sport/.b.swp": b"hidden",
-    }
-    corpus = read_corpus(folder_of(tmp_path, files), pruning=EVERYTHING)
-    assert words(corpus) == [["atom"], ["ball"], ["goal"], ["words"]]
-    assert corpus.labels == ("science/deep", "sport", "sport", ".")
-
-
-def test_encoding_of_texts(tmp_path: Path) -> None:
-    folder_of(tmp_path / "folder", {"a": "Öfen".encode("latin-1")})
-    (tmp_path / "x.tsv").write_bytes("Öfen\n".encode("latin-1"))
-    for path in (tmp_path / "folder", tmp_path / "x.tsv"):
-        assert read_corpus(path, encoding="latin-1").vocabulary == ("öfen",)
-        with pytest.raises(InputError, match="line 1: byte 0xd6 is not utf-8"):
-            read_corpus(path)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf8", "utf-16"])
-def test_byte_order_mark_is_no_letter(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "x.tsv").write_bytes("\ufefffirst second\n".encode(encoding.replace("utf-16", "utf-16-le")))
-    assert read_corpus(tmp_path / "x.tsv", pruning=EVERYTHING, encoding=encoding).vocabulary == ("first", "second")
-
-
-# -- tables ----------------------------------------------------------------------------------------
+LONG = "many words are in this sentence"
 
 
 @pytest.mark.parametrize(
-    ("table", "texts", "labels"),
+    ("table", "wanted", "column"),
     [
-        ("apple pear\nfig tree\n", [["apple", "pear"], ["fig", "tree"]], None),
-        ("apple pear\n\nfig tree", [["apple", "pear"], [], ["fig", "tree"]], None),
-        ("17\tapple\n18\tpear\n", [["apple"], ["pear"]], None),
-        ("17\tfruit\tapple\n18\ttree\tpear\n", [["apple"], ["pear"]], ("fruit", "tree")),
-        ("17\tfruit\tx\tapple\n", [["apple"]], ("fruit",)),
-        ("text\napple\n", [["apple"]], None),
-        ("text\tlabel\napple\tfruit\n", [["apple"]], ("fruit",)),
-        ("id\tText \tother\tLABEL\n1\tapple\tnoise\tfruit\r\n", [["apple"]], ("fruit",)),
-        ('17\tfruit\t"apple\n18\tfruit\tpear"\n', [["apple"], ["pear"]], ("fruit", "fruit")),  # quotes mean nothing
+        ({"text": ["owl"], "body": [LONG]}, None, "text"),
+        ({"Text ": ["owl"], "body": [LONG]}, None, "Text"),
+        ({"TEXT": ["owl"], "text": [LONG]}, None, "text"),
+        ({"text": ["owl"], "body": [LONG]}, "body", "body"),
+        ({"id": ["a17"], "body": [LONG], "date": ["Mon, 3 May 2010"]}, None, "body"),
+        ({"anything": ["owl"]}, None, "anything"),
+        ({0: ["x"], 1: [LONG]}, None, "1"),
     ],
 )
-def test_tsv(tmp_path: Path, table: str, texts: list[list[str]], labels: tuple[str, ...] | None) -> None:
-    (tmp_path / "x.tsv").write_text(table, encoding="utf-8")
-    (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(table.encode()))
-    for name in ("x.tsv", "x.tsv.gz"):
-        corpus = read_corpus(tmp_path / name, pruning=EVERYTHING)
-        assert words(corpus) == texts
-        assert corpus.labels == labels
+def test_column_of_the_texts(table: dict[Any, list[str]], wanted: str | None, column: str) -> None:
+    corpus = Corpus.from_texts(pd.DataFrame(table), wanted, pruning=EVERYTHING)
+    frame = pd.DataFrame(table).rename(columns=lambda name: str(name).strip())
+    assert corpus.fingerprint == Corpus.from_texts(frame[column], pruning=EVERYTHING).fingerprint
+    found = wanted is None and column.lower() != "text" and len(table) > 1
+    assert corpus.notes == ((f"corpus: the texts are in the column {column!r}, the only one that holds texts",) * found)
+
+
+IDS = [f"id-{number}" for number in range(10)]
 
 
 @pytest.mark.parametrize(
-    ("table", "fault"),
+    ("texts", "wanted", "fault"),
     [
-        ("", "empty (no lines)"),
-        ("text\tlabel\n", "0 documents"),
-        ("1\ta\tapple\n2\tpear\n", "line 2: 2 columns instead of 3"),
-        ("1\ta\tapple\n\n", "line 2: 1 columns instead of 3"),
-        ("text\tlabel\napple\tfruit\tmore\n", "line 2: 3 columns instead of 2"),
+        ({"title": [LONG], "body": [LONG]}, None, "more than one column holds texts; .* 'title', 'body'"),
+        ({"a": ["x"], "b": ["y"]}, None, "no column is called text or holds texts; .*--text-column .*'a', 'b'"),
+        ({"a": ["x"], "b": ["y"]}, "c", "no column 'c' .*'a', 'b'"),
+        (pd.DataFrame([["x", "y"]], columns=["text", "text"]), None, "two columns are called 'text'"),
+        ({"text": IDS, "body": [LONG] * 10}, None, "'text' holds about one word .*'id-0'.* choose another .*'body'"),
+        (IDS, None, "the list holds about one word per document"),
+        (["https://example.org/a-long-address/and-more"] * 10, None, "about one word"),
+        ({"text": []}, None, "0 documents"),
+        (pd.DataFrame(), None, "no columns"),
+        ({"text": [["owl", "tree"]]}, None, "document 1: the text is a list, not a string"),
+        ([b"owl"], None, "document 1: the text is a bytes"),
+        (np.ones((2, 2)), None, "document 1: the text is a ndarray"),
+        ("one text", None, "a list of texts, a pandas Series or a DataFrame is needed, not a str"),
+        (Path("x.csv"), None, "read_corpus"),
+        (["owl"], "text", "only in a table"),
+        (5, None, "not a int"),
     ],
 )
-def test_bad_tsv(tmp_path: Path, table: str, fault: str) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text(table)
-    with pytest.raises(InputError) as caught:
-        read_corpus(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert fault in str(caught.value)
+def test_surely_not_meant(texts: Any, wanted: str | None, fault: str) -> None:
+    with pytest.raises(InputError, match=fault):
+        Corpus.from_texts(pd.DataFrame(texts) if isinstance(texts, dict) else texts, wanted)
+
+
+def test_a_script_without_spaces_is_no_list_of_ids() -> None:
+    assert Corpus.from_texts(["クジラは海に住んでいて、イカを食べる動物です。"] * 10).document_count == 10
+
+
+def test_nine_texts_of_one_word_are_read() -> None:
+    assert Corpus.from_texts(IDS[:9], pruning=Pruning(token_pattern=r"\w+")).term_count == 10  # and the word id

@@ -6,12 +6,14 @@ import argparse
 import math
 import os
 import re
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import quoted
+from bayestopics.base.wording import quoted, visible
+from bayestopics.corpus.text import TOKEN
 from bayestopics.lda import SAMPLERS
 
 Value = TypeVar("Value", int, float)
@@ -78,15 +80,23 @@ def reading() -> Parser:
     group = parent.add_argument_group("reading the corpus")
     about = "size of the vocabulary, for a file without one (default: the largest term number in the file, plus 1)"
     group.add_argument("--terms", type=positive, metavar="V", help=about)
-    texts = parent.add_argument_group("reading texts (a TSV file or a folder)")
-    about = "words to leave out: english, none, or a file with one word per line"
+    texts = parent.add_argument_group("reading texts (CSV, TSV, JSON lines, Parquet, or a folder)")
+    about = "column of the texts (default: the column text, or the only column that holds texts)"
+    texts.add_argument("--text-column", metavar="NAME", help=about)
+    about = "whether the first line of a CSV or TSV file names its columns: yes, no, or auto to see from its content"
+    texts.add_argument("--header", choices=("auto", "yes", "no"), default="auto", help=about)
+    about = "words to leave out: english, none, a file with one word per line, or de, fr, ... (needs stopwordsiso)"
     texts.add_argument("--stop-words", default="english", metavar="WORDS", help=about)
-    about = "drop terms that occur in fewer than n documents"
-    texts.add_argument("--min-documents", type=positive, default=1, metavar="n", help=about)
-    about = "drop terms that occur in more than this share of the documents, from 0 to 1"
-    texts.add_argument("--max-fraction", type=float, default=1.0, metavar="SHARE", help=about)
+    about = "drop terms in fewer than n documents, or in less than this share (default: 2; 1 for under 100 documents)"
+    texts.add_argument("--min-documents", type=number, metavar="n", help=about)
+    about = "drop terms in more than n documents, or in more than this share (default: 0.5; 1 for under 100 documents)"
+    texts.add_argument("--max-documents", "--max-fraction", type=number, metavar="n", help=about)
     about = "drop terms that occur fewer than n times in all"
     texts.add_argument("--min-count", type=positive, default=1, metavar="n", help=about)
+    about = "how many words in a row make a term: 1, or 1-2 for words and pairs of words"
+    texts.add_argument("--ngrams", type=ngrams, default=(1, 1), metavar="n", help=about)
+    about = "regular expression of a word in lower-case text (default: three or more letters of any script)"
+    texts.add_argument("--token-pattern", default=TOKEN, metavar="REGEX", help=about)
     texts.add_argument("--encoding", default="utf-8", metavar="NAME", help="character encoding of the texts")
     return parent
 
@@ -120,6 +130,12 @@ def add_workers(parser: Any, help: str) -> None:
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """These options, for a function whose parameters have the same names."""
     return {name: getattr(options, name) for name in names}
+
+
+def say(message: str, code: int = 0) -> int:
+    """Print one line on standard error, even if a file name or a library puts line breaks into the message."""
+    print("bayestopics: " + visible(" ".join(message.splitlines())), file=sys.stderr)
+    return code
 
 
 def cores() -> int:
@@ -216,6 +232,14 @@ def duration(text: str) -> float:
     if seconds == 0 or seconds >= 2**31:
         raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 90s, 20m or 1h30m")
     return float(seconds)
+
+
+def ngrams(text: str) -> tuple[int, int]:
+    """1, 2 or 1-2."""
+    low, dash, high = text.partition("-")
+    if dash and positive(low) > positive(high):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range: write the smaller number first, as in 1-2")
+    return positive(low), positive(high if dash else low)
 
 
 def alpha(text: str) -> float | tuple[float, ...]:

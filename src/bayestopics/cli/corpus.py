@@ -48,7 +48,9 @@ def add(commands: Any, output: Parser) -> None:
     help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
     converted = add_parser(commands, "convert", [reading(), output], help)
     converted.set_defaults(look=convert)
-    converted.add_argument("out", metavar="OUT", help="file to write; its name decides the format")
+    where = converted.add_mutually_exclusive_group(required=True)
+    where.add_argument("out", metavar="OUT", nargs="?", help="file to write; its name decides the format")
+    where.add_argument("--out", metavar="OUT", dest="out_option", help="the same")
     listed = add_parser(commands, "list", [output], "list the registered corpora and where each can be found")
     listed.set_defaults(look=list_corpora)
 
@@ -63,9 +65,13 @@ def convert(options: argparse.Namespace) -> tuple[Summary, str]:
     from bayestopics.cli.reading import load
     from bayestopics.corpus import write_corpus
 
+    out = options.out or options.out_option
     corpus = load(options)
-    write_corpus(corpus, options.out)
-    return _shown({"out": options.out, **corpus.summary()})
+    write_corpus(corpus, out)
+    kept = [what for what, values in (("labels", corpus.labels), ("metadata", corpus.metadata)) if values is not None]
+    if kept and Path(out).suffix != ".npz":
+        options.notes.append(f"{out}: this format has no place for the {' and '.join(kept)}; .npz has one")
+    return _shown({"out": out, **corpus.summary()})
 
 
 def list_corpora(options: argparse.Namespace) -> tuple[Summary, str]:

@@ -14,7 +14,7 @@ from bayestopics import __version__
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import visible
 from bayestopics.cli import corpus, evidence, fit, hdp, hyper, score, select, topics
-from bayestopics.cli.arguments import Parser, add_command, output
+from bayestopics.cli.arguments import Parser, add_command, output, say
 
 if TYPE_CHECKING:
     from bayestopics.runs.kinds import CommandResult
@@ -33,11 +33,13 @@ the predictions? Every answer comes with its error.
   bayestopics score my.ldac --topics 20        predict held-out words
 
 PATH is a registered corpus (see `bayestopics corpus list`) or your own file:
+  x.csv, x.tsv         texts, one per row, in a column `text` or --text-column
+  x.jsonl, x.parquet   the same as JSON lines or Parquet
+  a folder             texts, one per file
   x.ldac               LDA-C; terms in x.ldac.vocab or x.vocab
   docword.x.txt[.gz]   UCI bag of words; terms in vocab.x.txt
   x.mtx                Matrix Market, documents x terms; terms in x.mtx.vocab
   x.npz                a scipy sparse matrix, or a file of `corpus convert`
-  x.tsv, or a folder   texts: one document per line, or one per file
 
 Words that the help uses: a term is a word of the vocabulary, a token one
 occurrence of a term in a document. T is the number of topics. alpha and eta
@@ -73,16 +75,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _print(_json(found) if options.json else text)
         return _notes(options)
     except InputError as error:
-        return _say(str(error), 2)
+        return say(str(error), 2)
     except BrokenPipeError:  # the reader left, as in `| head -1`; nothing more may be flushed to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # a disk that is full, a folder that may not be written
-        return _say(_fault(error), 2)
+        return say(_fault(error), 2)
     except MemoryError as error:
-        return _say(f"not enough memory ({error})", 2)
+        return say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:
-        return _say("interrupted; the same command continues from its last checkpoint", 130)
+        return say("interrupted; the same command continues from its last checkpoint", 130)
 
 
 def _compute(options: argparse.Namespace) -> int:
@@ -103,7 +105,7 @@ def _compute(options: argparse.Namespace) -> int:
         result, lost = error.result, error
     _print(_json(result.summary()) if options.json else result.text())
     if lost is not None:
-        return _say(str(lost), 2)
+        return say(str(lost), 2)
     report = getattr(options.command, "report", None)
     steps: list[tuple[Any, ...]] = [(report, result, texts, out)] if report and out is not None else []
     return _afterwards([*steps, (track, result, out)] if options.track else steps) or _notes(options)
@@ -116,11 +118,11 @@ def _afterwards(steps: Sequence[tuple[Any, ...]]) -> int:
         try:
             step(*given)
         except InputError as error:
-            code = _say(str(error), 2)
+            code = say(str(error), 2)
         except OSError as error:
-            code = _say(_fault(error), 2)
+            code = say(_fault(error), 2)
         except Exception as error:  # drawing and publishing use many libraries
-            code = _say(f"{step.__name__}: {type(error).__name__}: {error}", 2)
+            code = say(f"{step.__name__}: {type(error).__name__}: {error}", 2)
     return code
 
 
@@ -156,14 +158,8 @@ def _json(summary: dict[str, Any]) -> str:
 
 def _notes(options: argparse.Namespace) -> int:
     for note in options.notes:
-        _say(f"note: {note}")
+        say(f"note: {note}")
     return 0
-
-
-def _say(message: str, code: int = 0) -> int:
-    """Print one line on standard error, even if a file name or a library puts line breaks into the message."""
-    print("bayestopics: " + visible(" ".join(message.splitlines())), file=sys.stderr)
-    return code
 
 
 if __name__ == "__main__":

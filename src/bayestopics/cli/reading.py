@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from bayestopics.base.problems import InputError
+from bayestopics.cli.arguments import say
 from bayestopics.corpus import Corpus, Pruning, read_corpus
 from bayestopics.corpus.registry import Registry, default_config
 
@@ -20,14 +21,35 @@ def load(options: argparse.Namespace) -> Corpus:
             raise InputError(f"{path}: no such file or folder, and {error}") from None
         if options.path in registry.entries:
             return _checked(registry.load(options.path), options)
-    pruning = Pruning(options.stop_words, options.min_documents, options.max_fraction, options.min_count)
-    return _checked(read_corpus(path, terms=options.terms, pruning=pruning, encoding=options.encoding), options)
+    corpus = read_corpus(
+        path,
+        text_column=options.text_column,
+        header={"auto": None, "yes": True, "no": False}[options.header],
+        terms=options.terms,
+        pruning=pruning_of(options),
+        encoding=options.encoding,
+    )
+    _checked(corpus, options)
+    for note in corpus.notes:  # at once: nobody should wait for topics of the wrong column
+        say(f"note: {note}")
+    return corpus
+
+
+def pruning_of(options: argparse.Namespace) -> Pruning:
+    return Pruning(
+        stop_words=options.stop_words,
+        min_documents=options.min_documents,
+        max_documents=options.max_documents,
+        min_count=options.min_count,
+        token_pattern=options.token_pattern,
+        ngrams=options.ngrams,
+    )
 
 
 def _checked(corpus: Corpus, options: argparse.Namespace) -> Corpus:
     if options.terms not in (None, corpus.term_count):
         raise InputError(f"{options.path}: --terms {options.terms} disagrees with its {corpus.term_count} terms")
-    if corpus.empty_documents:  # printed at the end, so that an error remains the only line on standard error
+    if corpus.empty_documents:  # printed at the end
         options.notes.append(
             f"{options.path}: the corpus has empty documents, which are kept: {corpus.empty_documents}"
         )

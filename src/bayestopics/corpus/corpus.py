@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sparse
 
 from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import quoted
+from bayestopics.corpus.columns import documents_of
+from bayestopics.corpus.text import Pruning, count_terms
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 MOST_TOKENS = np.iinfo(np.int32).max
@@ -28,7 +31,8 @@ FREE_TOKENS, MOST_PER_COUNT = 10_000_000, 1000
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents as bags of words. Build one with `from_counts`, `from_sparse`, `from_gensim` or `read_corpus`.
+    """Documents as bags of words. Build one with `read_corpus`, `from_texts`, `from_sparse`, `from_gensim` or
+    `from_counts`.
 
     Tokens are sorted by document and, within a document, by term; their order carries no information. A corpus does
     not change after it is built.
@@ -45,6 +49,10 @@ class Corpus:
         One label per document, where known.
     name : str
         The name of the corpus in messages and records.
+    metadata : pandas DataFrame, optional
+        What else is known about the documents, one row per document. It is not part of the fingerprint.
+    notes : tuple of str
+        What was decided while texts were read, such as which terms were dropped. The commands print it.
 
     Examples
     --------
@@ -64,6 +72,8 @@ class Corpus:
     vocabulary: tuple[str, ...]
     labels: tuple[str, ...] | None = None
     name: str = field(default="corpus", compare=False)
+    metadata: pd.DataFrame | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         _freeze(self.documents, self.terms)
@@ -112,20 +122,55 @@ class Corpus:
         )
 
     @classmethod
+    def from_texts(
+        cls,
+        texts: Any,
+        text_column: str | None = None,
+        *,
+        pruning: Pruning | None = None,
+        labels: Sequence[str] | None = None,
+        name: str = "corpus",
+    ) -> Corpus:
+        """Build a corpus from texts: a list of strings, a pandas Series, or a DataFrame with one document per row.
+
+        The texts of a DataFrame are in the column `text_column`; by default, in the column ``text`` or the only one
+        that holds texts. The other columns become the `metadata`, and a column ``label`` the labels.
+
+        >>> corpus = Corpus.from_texts(["The owl hunts mice.", "The whale sings to the whales."])
+        >>> corpus.vocabulary
+        ('hunts', 'mice', 'owl', 'sings', 'whale', 'whales')
+        """
+        pruning = pruning or Pruning()
+        found = documents_of(texts, text_column, name, any_kind=pruning.tokenizer is not None)
+        if not found.texts:
+            raise InputError(f"{name}: the corpus is empty (0 documents)")
+        counts, vocabulary, note = count_terms(found.texts, pruning, name)
+        corpus = cls.from_sparse(counts, vocabulary, found.labels if labels is None else labels, name)
+        return replace(corpus, metadata=found.metadata, notes=(*found.notes, *([note] if note else [])))
+
+    @classmethod
     def from_sparse(
         cls,
         matrix: Any,
-        vocabulary: Sequence[str] | None = None,
+        vocabulary: Any = None,
         labels: Sequence[str] | None = None,
         name: str = "corpus",
     ) -> Corpus:
         """Build a corpus from a documents x terms matrix of counts, dense or sparse.
 
-        A sparse matrix is one of scipy's, such as the result of scikit-learn's CountVectorizer.
+        A sparse matrix is one of scipy's, such as the result of scikit-learn's CountVectorizer. The vocabulary is a
+        list of terms, the fitted vectorizer itself, or its `vocabulary_`, a dictionary from each term to its column.
+        The columns of a DataFrame are its terms.
 
         >>> Corpus.from_sparse([[2, 0], [1, 1]]).document_lengths.tolist()
         [2, 2]
+        >>> Corpus.from_sparse([[2, 0], [1, 1]], {"whale": 1, "owl": 0}).vocabulary
+        ('owl', 'whale')
         """
+        if vocabulary is None and isinstance(matrix, pd.DataFrame):
+            vocabulary = list(matrix.columns)
+        if vocabulary is not None:
+            vocabulary = _term_list(vocabulary, name)
         try:
             if hasattr(matrix, "check_format"):  # scipy's conversions read outside of the arrays if an index is wrong
                 matrix.check_format(full_check=True)
@@ -236,14 +281,7 @@ class Corpus:
 
     def select_tokens(self, keep: np.ndarray, name: str | None = None) -> Corpus:
         """The same documents and vocabulary, but only the tokens for which `keep` is true."""
-        return Corpus(
-            documents=self.documents[keep],
-            terms=self.terms[keep],
-            document_count=self.document_count,
-            vocabulary=self.vocabulary,
-            labels=self.labels,
-            name=name or self.name,
-        )
+        return replace(self, documents=self.documents[keep], terms=self.terms[keep], name=name or self.name)
 
     def summary(self) -> dict[str, int | str]:
         return {
@@ -259,6 +297,23 @@ class Corpus:
 def _freeze(*arrays: np.ndarray) -> None:
     for array in arrays:
         array.flags.writeable = False
+
+
+def _term_list(vocabulary: Any, name: str) -> list[str]:
+    """The terms in the order of the columns, from a list, a vectorizer, or a dictionary between terms and columns."""
+    if hasattr(vocabulary, "get_feature_names_out"):
+        return [str(term) for term in vocabulary.get_feature_names_out()]
+    if isinstance(vocabulary, str | bytes | set | frozenset):
+        kind = type(vocabulary).__name__
+        raise InputError(f"{name}: the vocabulary is a {kind}, which has no order; give a list of the terms")
+    if not isinstance(vocabulary, Mapping):
+        return [str(term) for term in vocabulary]
+    column_of = dict(vocabulary)
+    if not all(isinstance(column, int | np.integer) for column in column_of.values()):
+        column_of = {term: column for column, term in vocabulary.items()}  # from columns to terms, as gensim has it
+    if sorted(column_of.values()) != list(range(len(column_of))) or len(column_of) != len(vocabulary):
+        raise InputError(f"{name}: the vocabulary does not number its {len(vocabulary)} terms from 0 without gaps")
+    return [str(term) for term in sorted(column_of, key=column_of.__getitem__)]
 
 
 def whole_numbers(values: Any, name: str) -> np.ndarray:

@@ -25,6 +25,7 @@ from bayestopics.base.files import decode, read_bytes, replacing
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import quoted
 from bayestopics.corpus.corpus import Corpus, insist_on_documents, whole_numbers
+from bayestopics.corpus.metadata import pack, unpack
 
 # -- lines ---------------------------------------------------------------------------------------
 
@@ -347,7 +348,7 @@ def write_matrix_market(corpus: Corpus, path: Path) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-# -- binary: scipy's sparse .npz, and ours with vocabulary and labels -----------------------------
+# -- binary: scipy's sparse .npz, and ours with vocabulary, labels and metadata -----------------------------
 
 
 def read_binary(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
@@ -406,7 +407,10 @@ def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> Corpus:
         name=str(path),  # for error messages
     )
     names = _texts(path, {"name": arrays["name"].reshape(-1)}, "name")
-    return dataclasses.replace(corpus, name=names[0] if names else str(path))
+    metadata = unpack(path, arrays["metadata"]) if "metadata" in arrays else None
+    if metadata is not None and len(metadata) != corpus.document_count:
+        raise InputError(f"{path}: metadata of {len(metadata)} documents, but there are {corpus.document_count}")
+    return dataclasses.replace(corpus, name=names[0] if names else str(path), metadata=metadata)
 
 
 def _insist_on_arrays(path: Path, arrays: Mapping[str, np.ndarray], names: Iterable[str]) -> None:
@@ -445,5 +449,7 @@ def write_binary(corpus: Corpus, path: Path) -> None:
     }
     if corpus.labels is not None:
         arrays["labels"] = _as_json(corpus.labels)
+    if corpus.metadata is not None:
+        arrays["metadata"] = pack(corpus.metadata)
     with replacing(path) as temporary, open(temporary, "wb") as out:
         np.savez_compressed(out, allow_pickle=False, **arrays)

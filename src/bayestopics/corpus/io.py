@@ -16,22 +16,36 @@ from bayestopics.corpus.formats import (
     write_matrix_market,
     write_uci,
 )
-from bayestopics.corpus.text import Pruning, read_folder, read_tsv
+from bayestopics.corpus.tables import is_table, plain_name
+from bayestopics.corpus.text import Pruning
+from bayestopics.corpus.text_files import read_folder, read_text_table
 
-KNOWN = "x.ldac, docword.x.txt, x.mtx, x.tsv (each also .gz), x.npz, or a folder of texts"
+KNOWN = "x.csv, x.tsv, x.jsonl, x.parquet, a folder of texts, x.ldac, docword.x.txt, x.mtx (each also .gz), x.npz"
 
 
 def read_corpus(
-    path: Path | str, *, terms: int | None = None, pruning: Pruning | None = None, encoding: str = "utf-8"
+    path: Path | str,
+    *,
+    text_column: str | None = None,
+    header: bool | None = None,
+    terms: int | None = None,
+    pruning: Pruning | None = None,
+    encoding: str = "utf-8",
 ) -> Corpus:
     """Read a corpus from a file or a folder. The name decides the format.
 
     Parameters
     ----------
     path : path or str
-        ``x.ldac`` (LDA-C), ``docword.x.txt`` (UCI bag of words), ``x.mtx`` (Matrix Market), ``x.tsv`` (texts, one
-        document per line), each also with ``.gz``; ``x.npz`` (a scipy sparse matrix, or a file of `write_corpus`); or
-        a folder of texts, one document per file.
+        Texts, one document per row: ``x.csv``, ``x.tsv``, ``x.jsonl`` or ``x.ndjson`` (JSON lines), ``x.parquet``; or a
+        folder of texts, one document per file. Counts: ``x.ldac`` (LDA-C), ``docword.x.txt`` (UCI bag of words),
+        ``x.mtx`` (Matrix Market). Each may be compressed (``.gz``; texts also ``.bz2``, ``.xz`` and ``.zst``). Also
+        ``x.npz``: a scipy sparse matrix, or a file of `write_corpus`.
+    text_column : str, optional
+        The column of a table that holds the texts. By default, the column ``text``, or the only one that holds texts.
+        The columns of a CSV or TSV file without a header are called 1, 2 and so on.
+    header : bool, optional
+        Whether the first line of a CSV or TSV file names its columns. By default, its content decides.
     terms : int, optional
         The number of terms, if neither a vocabulary nor the file gives it. By default, the largest id plus 1.
     pruning : Pruning, optional
@@ -54,30 +68,45 @@ def read_corpus(
     >>> from pathlib import Path
     >>> from bayestopics import read_corpus
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "animals.tsv"
-    ...     _ = path.write_text("The whale dives.\\nThe owl hunts, and the owl sleeps.\\n")
+    ...     path = Path(folder) / "animals.csv"
+    ...     _ = path.write_text('id,text\\n7,The whale dives.\\n8,"The owl hunts, and the owl sleeps."\\n')
     ...     corpus = read_corpus(path)
     >>> corpus.vocabulary
     ('dives', 'hunts', 'owl', 'sleeps', 'whale')
-    >>> corpus.token_count
-    6
+    >>> corpus.metadata["id"].tolist()
+    ['7', '8']
     """
     path = Path(path)
     pruning = pruning or Pruning()
     if not path.exists():
         raise InputError(f"{path}: no such file or folder, and no registered corpus of that name")
+    if not path.is_dir() and is_table(path):
+        return read_text_table(path, text_column, header, pruning, encoding)
+    if text_column is not None:
+        raise InputError(f"{path}: --text-column {text_column}: only tables of texts have columns")
     if path.is_dir():
         return read_folder(path, pruning, encoding)
     name = path.name.removesuffix(".gz")
-    if name.endswith(".tsv"):
-        return read_tsv(path, pruning, encoding)
     if name.startswith("docword.") and name.endswith(".txt"):
         return read_uci(path, terms=terms)
     readers = {".ldac": read_ldac, ".mtx": read_matrix_market, ".npz": read_binary}
     reader = readers.get(Path(name).suffix)
     if reader is None:
-        raise InputError(f"{path}: unknown format; choose from {KNOWN}")
+        raise InputError(f"{path}: {_not_readable(path)}")
     return reader(path, terms=terms)
+
+
+NOT_READABLE = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "a spreadsheet cannot be read; export it as CSV"),
+    **dict.fromkeys((".pdf", ".docx", ".doc", ".odt", ".rtf"), "this cannot be read; save it as plain text"),
+    ".json": "JSON is read with one object per line; write it as x.jsonl",
+    ".txt": "is this one text, or one per line? Put a single text into a folder, and call one per line x.tsv",
+    ".zip": "an archive cannot be read; unpack it first",
+}
+
+
+def _not_readable(path: Path) -> str:
+    return NOT_READABLE.get(Path(plain_name(path)).suffix, f"unknown format; choose from {KNOWN}")
 
 
 def write_corpus(corpus: Corpus, path: Path | str) -> None:

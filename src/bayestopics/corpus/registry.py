@@ -190,7 +190,7 @@ class Registry:
             raise InputError(f"{error}{origin}") from None
 
     def _named(self, entry: Entry, corpus: Corpus) -> Corpus:
-        return self._checked(entry, dataclasses.replace(corpus, name=entry.name))
+        return self._checked(entry, dataclasses.replace(corpus, name=entry.name, notes=()))
 
     def simulate(self, name: str) -> Simulated:
         """A simulated corpus, with the parameters and assignments that generated it; the entry fixes the seed."""

@@ -24,7 +24,7 @@ from bayestopics.base.files import decode, read_bytes, read_lines
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.formats import read_ldac, read_uci
-from bayestopics.corpus.text import Pruning, from_texts
+from bayestopics.corpus.text import Pruning
 
 Files = dict[str, Path]
 Options = dict[str, Any]
@@ -78,7 +78,7 @@ def tsv_columns(files: Files, options: Options) -> Corpus:
     header = lines[0].split("\t")
     columns = [header.index(name) for name in options["columns"]]
     rows = [line.split("\t") for line in lines[1:]]
-    return from_texts((" ".join(row[c] for c in columns) for row in rows), pruning_of(options))
+    return Corpus.from_texts([" ".join(row[c] for c in columns) for row in rows], pruning=pruning_of(options))
 
 
 def nips_abstracts(files: Files, options: Options) -> Corpus:
@@ -88,7 +88,8 @@ def nips_abstracts(files: Files, options: Options) -> Corpus:
     volumes = [int(volume) for volume in read_lines(files["volumes"])]
     chosen = [(t, v) for t, v in zip(texts, volumes, strict=True) if v >= options["first_volume"]]
     cut = (" ".join(text.split()[: options["max_words"]]) for text, _ in chosen)
-    return from_texts(cut, pruning_of(options), [str(1987 + volume) for _, volume in chosen])
+    years = [str(1987 + volume) for _, volume in chosen]
+    return Corpus.from_texts(cut, pruning=pruning_of(options), labels=years)
 
 
 def newsgroups(files: Files, options: Options) -> Corpus:
@@ -100,7 +101,7 @@ def newsgroups(files: Files, options: Options) -> Corpus:
         postings.append((not part.endswith("train"), group, int(number), text.partition("\n\n")[2]))
     postings.sort(key=lambda posting: posting[:3])
     labels = [group for _, group, _, _ in postings]
-    return from_texts((text for *_, text in postings), pruning_of(options), labels)
+    return Corpus.from_texts((text for *_, text in postings), pruning=pruning_of(options), labels=labels)
 
 
 def reuters_sgml(files: Files, options: Options) -> Corpus:
@@ -114,7 +115,7 @@ def reuters_sgml(files: Files, options: Options) -> Corpus:
             if found := body.search(story):
                 head = title.search(story)
                 texts.append(unescape((head.group(1) if head else "") + "\n" + found.group(1)))
-    return from_texts(texts, pruning_of(options))
+    return Corpus.from_texts(texts, pruning=pruning_of(options))
 
 
 def _members(archive: Path) -> Iterator[tuple[str, bytes]]:

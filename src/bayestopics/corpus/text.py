@@ -1,140 +1,188 @@
-"""From texts to counts: the tokeniser, the pruning, and readers for a folder or a TSV of texts.
+"""From texts to counts: tokens, stop words, n-grams and pruning.
 
-The tokeniser converts to lower case and takes every run of three or more letters of any script; digits, punctuation
-and underscores separate tokens. Pruning then drops stop words, rare terms, and terms that occur in too few or too many
-documents. Documents that lose all their tokens are kept as empty documents, so that labels and order do not change.
+scikit-learn's CountVectorizer takes the texts apart and counts. By default a token is a run of three or more letters of
+any script, in lower case; digits, punctuation and underscores separate tokens. Pruning then drops terms that are rare,
+or that occur in too few or too many documents. Documents that lose all their tokens are kept as empty documents, so
+that labels and order do not change.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 
-from bayestopics.base.files import decode, read_bytes, read_lines
+from bayestopics.base.files import read_lines
 from bayestopics.base.problems import InputError
-from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.stopwords import ENGLISH
 
 TOKEN = r"[^\W\d_]{3,}"
+# with fewer documents, a term that occurs in only one of them, or in more than half, says little about the term
+ENOUGH_TO_PRUNE = 100
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """Which terms of texts to keep. The defaults keep every term that is not a stop word.
+    """Which terms of texts to keep.
 
     Parameters
     ----------
-    stop_words : str
-        ``"english"``, ``"none"``, or the path of a file with one word per line.
-    min_documents : int
-        A term must occur in at least this many documents.
-    max_document_fraction : float
-        A term may occur in at most this share of the documents.
+    stop_words : str, or words
+        ``"english"``, ``"none"``, the path of a file with one word per line, or the code of a language such as
+        ``"de"`` if the package stopwordsiso is installed; or the words themselves.
+    min_documents : int or float, optional
+        A term must occur in at least this many documents; a number below 1 is a share of the documents. By default, 2
+        for corpora of 100 documents or more, and 1 for smaller ones.
+    max_documents : int or float, optional
+        A term may occur in at most this many documents; a number up to 1 is a share of the documents. By default, 0.5
+        for corpora of 100 documents or more, and 1 (all of them) for smaller ones.
     min_count : int
         A term must occur at least this often in all documents together.
     token_pattern : str
         A regular expression that matches a token in lower-case text; by default, three or more letters.
+    ngrams : pair of int
+        The shortest and the longest sequence of tokens that counts as a term: ``(1, 2)`` for words and pairs of words.
+        Stop words are left out before pairs are made.
+    tokenizer : callable, optional
+        A function that returns the tokens of a text, instead of `token_pattern`. It is given the text as it is, with
+        capital letters.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from bayestopics import Pruning, read_corpus
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "animals.tsv"
-    ...     _ = path.write_text("The owl hunts.\\nThe owl sleeps.\\nThe whale sleeps.\\n")
-    ...     corpus = read_corpus(path, pruning=Pruning(min_documents=2))
-    >>> corpus.vocabulary
+    >>> from bayestopics import Corpus, Pruning
+    >>> texts = ["The owl hunts.", "The owl sleeps.", "The whale sleeps."]
+    >>> Corpus.from_texts(texts, pruning=Pruning(min_documents=2)).vocabulary
     ('owl', 'sleeps')
+    >>> Corpus.from_texts(texts, pruning=Pruning(ngrams=(2, 2))).vocabulary
+    ('owl hunts', 'owl sleeps', 'whale sleeps')
     """
 
-    stop_words: str = "english"
-    min_documents: int = 1
-    max_document_fraction: float = 1.0
+    stop_words: str | Collection[str] = "english"
+    min_documents: int | float | None = None
+    max_documents: int | float | None = None
     min_count: int = 1
     token_pattern: str = TOKEN
+    ngrams: tuple[int, int] = (1, 1)
+    tokenizer: Callable[[Any], Iterable[str]] | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.max_document_fraction <= 1:
-            raise InputError(f"the maximum document fraction {self.max_document_fraction} is not in (0, 1]")
+        for what, limit in (("smallest", self.min_documents), ("largest", self.max_documents)):
+            if limit is not None and not (0 < limit <= 1 or (limit > 1 and float(limit).is_integer())):
+                raise InputError(
+                    f"the {what} number of documents of a term, {limit}, is no whole number and no share in (0, 1]"
+                )
+        if not 1 <= self.ngrams[0] <= self.ngrams[1]:
+            raise InputError(f"n-grams of {self.ngrams[0]} to {self.ngrams[1]} tokens make no sense; write (1, 2)")
         try:
-            re.compile(self.token_pattern)
+            groups = re.compile(self.token_pattern).groups
         except re.error as error:
             raise InputError(
                 f"the token pattern {self.token_pattern!r} is not a regular expression ({error})"
             ) from None
+        if groups > 1:
+            raise InputError(f"the token pattern {self.token_pattern!r} has {groups} groups; write (?:...) for a group")
+
+    def limits(self, documents: int) -> tuple[float, float]:
+        """The smallest and largest number of documents of a term, each a number or a share."""
+        enough = documents >= ENOUGH_TO_PRUNE
+        least = self.min_documents if self.min_documents is not None else 2 if enough else 1
+        most = self.max_documents if self.max_documents is not None else 0.5 if enough else 1.0
+        return least, most
 
 
-def stop_words(choice: str) -> frozenset[str]:
+def stop_words(choice: str | Collection[str]) -> frozenset[str]:
+    if not isinstance(choice, str):
+        return frozenset(word.lower() for word in choice)
     if choice == "none":
         return frozenset()
     if choice == "english":
         return ENGLISH
-    return frozenset(line.strip().lower() for line in read_lines(Path(choice)))
-
-
-def from_texts(
-    texts: Iterable[str], pruning: Pruning, labels: Sequence[str] | None = None, name: str = "corpus"
-) -> Corpus:
-    """Tokenise, prune, count. Terms are in alphabetical order."""
-    token = re.compile(pruning.token_pattern)
-    bags = [Counter(token.findall(text.lower())) for text in texts]
-    document_frequency = Counter(term for bag in bags for term in bag)
-    count = Counter[str]()
-    for bag in bags:
-        count.update(bag)
-    stop = stop_words(pruning.stop_words)
-    vocabulary = sorted(
-        term
-        for term, frequency in document_frequency.items()
-        if term not in stop
-        and frequency >= pruning.min_documents
-        and frequency / len(bags) <= pruning.max_document_fraction
-        and count[term] >= pruning.min_count
+    if Path(choice).exists():
+        return frozenset(line.strip().lower() for line in read_lines(Path(choice)))
+    if re.fullmatch("[a-z]{2}", choice):
+        return _stop_words_of_language(choice)
+    raise InputError(
+        f"stop words {choice}: no such file; write english, none, the name of a file with one word per line, or the "
+        "code of a language, such as de"
     )
-    index = {term: i for i, term in enumerate(vocabulary)}
-    triples = [(d, index[term], n) for d, bag in enumerate(bags) for term, n in bag.items() if term in index]
-    if not triples:
-        raise InputError(f"{name}: the corpus is empty (no tokens left after pruning {len(bags)} documents)")
-    found = np.array(triples, dtype=np.int64).T
-    return Corpus.from_counts(*found, document_count=len(bags), vocabulary=vocabulary, labels=labels, name=name)
 
 
-def read_folder(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
-    """One document per file, in the order of their paths; the label of a document is its subfolder, if any."""
-    names = sorted(p for p in path.rglob("*") if p.is_file() and not _hidden(p.relative_to(path)))
-    if not names:
-        raise InputError(f"{path}: the folder has no files")
-    texts = (decode(read_bytes(name), name, encoding) for name in names)
-    folders = [name.parent.relative_to(path).as_posix() for name in names]
-    return from_texts(texts, pruning, folders if any(f != "." for f in folders) else None, str(path))
+def _stop_words_of_language(code: str) -> frozenset[str]:
+    try:
+        import stopwordsiso
+    except ModuleNotFoundError:
+        raise InputError(
+            f"stop words {code}: for other languages than English, the Python package stopwordsiso is needed, and it "
+            "is not installed; install it, or give a file with one word per line"
+        ) from None
+    if not stopwordsiso.has_lang(code):
+        known = ", ".join(sorted(stopwordsiso.langs()))
+        raise InputError(f"stop words {code}: the package stopwordsiso does not know this language; it knows {known}")
+    return frozenset(stopwordsiso.stopwords(code))
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def count_terms(texts: Sequence[Any], pruning: Pruning, name: str) -> tuple[sparse.csr_array, list[str], str | None]:
+    """Documents x terms, the terms in alphabetical order, and a note on what was pruned, if anything was."""
+    counts, terms = _all_terms(texts, pruning, name)
+    frequency = np.bincount(counts.indices, minlength=len(terms))
+    least, most = pruning.limits(len(texts))
+    enough = frequency / len(texts) >= least if least < 1 else frequency >= least
+    not_too_many = frequency / len(texts) <= most if most <= 1 else frequency <= most
+    kept = np.flatnonzero(enough & not_too_many & (counts.sum(axis=0) >= pruning.min_count))
+    if not len(kept):
+        raise InputError(
+            f"{name}: the corpus is empty (no tokens left after pruning {len(texts)} documents); lower --min-documents "
+            "and --min-count or raise --max-documents"
+        )
+    note = None
+    if len(kept) < len(terms):
+        note = (
+            f"{name}: kept {len(kept):,} of {len(terms):,} terms: those {_conditions(least, most, pruning.min_count)}"
+        )
+    return counts[:, kept], terms[kept].tolist(), note
 
 
-def read_tsv(path: Path, pruning: Pruning, encoding: str = "utf-8") -> Corpus:
-    """One document per line. If there is a header line with a `text` column, that column is the text, and the column
-    `label`, if there is one, the label.
+def _conditions(least: float, most: float, min_count: int) -> str:
+    """What is asked of a term, and the options that change it."""
+    asked = [("--min-documents", f"in at least {_amount(least)}")] if least != 1 else []
+    asked += [("--max-documents", f"in at most {_amount(most)}")] if most != 1 else []
+    asked += [("--min-count", f"that occur at least {min_count} times")] if min_count > 1 else []
+    options, conditions = zip(*asked, strict=True)
+    change = "changes" if len(options) == 1 else "change"
+    return f"{' and '.join(conditions)} ({' and '.join(options)} {change} that)"
 
-    Without a header the last column is the text; with three or more columns (id, label, text) the second is the label.
-    """
-    rows = [line.split("\t") for line in read_lines(path, encoding)]
-    if not rows:
-        raise InputError(f"{path}: the corpus is empty (no lines)")
-    header = [cell.strip().lower() for cell in rows[0]]
-    if "text" in header:
-        text, label, first = header.index("text"), header.index("label") if "label" in header else None, 1
-    else:
-        text, label, first = len(header) - 1, 1 if len(header) >= 3 else None, 0
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(header):
-            raise InputError(f"{path}: line {number}: {len(row)} columns instead of {len(header)}")
-    labels = None if label is None else [row[label] for row in rows[first:]]
-    return from_texts((row[text] for row in rows[first:]), pruning, labels, str(path))
+
+def _amount(limit: float) -> str:
+    return f"{limit:,.0f} documents" if limit > 1 else f"{100 * limit:g} % of the documents"
+
+
+def _all_terms(texts: Sequence[Any], pruning: Pruning, name: str) -> tuple[sparse.csr_array, np.ndarray]:
+    """Counts of every term that is not a stop word."""
+    from sklearn.feature_extraction.text import CountVectorizer  # takes a second, and only texts need it
+
+    own = pruning.tokenizer
+    vectorizer = CountVectorizer(
+        lowercase=own is None,
+        token_pattern=pruning.token_pattern if own is None else None,
+        tokenizer=own,
+        stop_words=sorted(stop_words(pruning.stop_words)) or None,
+        ngram_range=pruning.ngrams,
+        dtype=np.int64,
+    )
+    try:
+        with warnings.catch_warnings():  # words such as "don't" in a file of stop words do no harm
+            warnings.filterwarnings("ignore", "Your stop_words may be inconsistent")
+            counts = vectorizer.fit_transform(texts)
+    except ValueError as error:
+        if not str(error).startswith("empty vocabulary"):
+            raise
+        raise InputError(
+            f"{name}: the corpus is empty (no tokens in {len(texts)} documents, or only stop words)"
+        ) from None
+    return sparse.csr_array(counts), vectorizer.get_feature_names_out()

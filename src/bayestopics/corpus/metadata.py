@@ -1,0 +1,44 @@
+"""The metadata of a corpus as bytes, so that a file of numpy arrays can hold the table."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bayestopics.base.problems import InputError
+
+
+def pack(metadata: pd.DataFrame) -> np.ndarray:
+    """uint8: the table as Parquet. Columns with values of several types become texts."""
+    try:
+        data = _parquet(metadata)
+    except (TypeError, ValueError, UnicodeError):  # the errors of pyarrow are ValueErrors and TypeErrors
+        data = _parquet(metadata.map(_text).reset_index(drop=True))
+    return np.frombuffer(data, np.uint8)
+
+
+def _parquet(metadata: pd.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    metadata.to_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _text(value: object) -> str | None:
+    """What is written; halves of characters, which JSON can hold, become question marks."""
+    return None if value is None else str(value).encode(errors="replace").decode()
+
+
+def unpack(path: Path, data: np.ndarray) -> pd.DataFrame:
+    """The table; `path` is for the message if it is damaged."""
+    from pyarrow import ArrowException
+
+    fault = f"{path}: its array 'metadata' is not a table"
+    if data.dtype != np.uint8:
+        raise InputError(fault)
+    try:
+        return pd.read_parquet(io.BytesIO(data.tobytes()))
+    except (ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{fault} ({' '.join(str(error).split())[:200]})") from None
