@@ -356,7 +356,7 @@ def test_npz_with_metadata_of_other_documents(tmp_path: Path) -> None:
         read_corpus(tmp_path / "y.npz")
     arrays["metadata"] = arrays["metadata"][:50]
     np.savez(tmp_path / "y.npz", **arrays)
-    with pytest.raises(InputError, match=r"not a corpus in .npz form"):
+    with pytest.raises(InputError, match=r"its array .metadata. is not a table"):
         read_corpus(tmp_path / "y.npz")
 
 

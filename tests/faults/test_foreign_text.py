@@ -13,9 +13,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from bayestopics.base.wording import in_cell, in_figure, quoted, visible
-from bayestopics.cli.main import _print, _say
+from bayestopics.cli.arguments import say
+from bayestopics.cli.main import _print
 from bayestopics.pages import selection
-from bayestopics.runs.kinds import FitResult, SelectResult, show_words
+from bayestopics.runs.fit_result import FitResult
+from bayestopics.runs.kinds import SelectResult, show_words
 from bayestopics.runs.task import OWN, Task
 from test_selection_page import CORPUS
 from test_selection_page import result as selected
@@ -103,7 +105,7 @@ def test_no_cell_is_a_formula(text: str) -> None:
 
 def test_terms_do_nothing_to_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     _print("\n".join(show_words([{"topic": 0, "share": 1.0, "words": WORDS}])) + "\n\x1b[31m")
-    _say(f"{NAME}: no such file")
+    say(f"{NAME}: no such file")
     out, err = capsys.readouterr()
     assert out.count("\n") == 3
     assert not set("\x1b\x07\u202e") & set(out)

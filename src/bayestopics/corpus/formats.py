@@ -111,7 +111,7 @@ def _ldac_line(path: Path, number: int, line: str, limit: int) -> np.ndarray:
     except (OverflowError, ValueError):  # a number of more than 64 bits, or of thousands of digits
         _bad_ldac_line(path, number, line)
     pairs = values[1:]
-    if values[0] * 2 != len(pairs):
+    if 2 * int(values[0]) != len(pairs):
         raise InputError(f"{path}: line {number}: announces {values[0]} terms, but has {len(pairs) // 2}")
     pairs = pairs.reshape(-1, 2)
     if len(pairs) and (pairs[:, 0].min() < 0 or pairs[:, 0].max() >= limit):

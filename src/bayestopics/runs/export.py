@@ -12,6 +12,7 @@ import pandas as pd
 from bayestopics.base.files import replacing
 from bayestopics.base.plain import canonical
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import in_cell
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.density import document_topic_mean, topic_term_mean
 from bayestopics.lda.state import Prior, State, from_assignments
@@ -180,19 +181,17 @@ def _fit_record(record: Result | Path | str) -> Result:
 
 # -- CSV ------------------------------------------------------------------------------------------------
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text that begins so for a formula, and may run it
-
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV. An apostrophe before a text that a spreadsheet would take for a formula keeps it a text."""
+    """Write a table as CSV; no text in it does anything in a spreadsheet (`in_cell`)."""
     import pyarrow
     from pyarrow import csv
 
     texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
     with replacing(path) as temporary:
-        content = pyarrow.Table.from_pandas(table.assign(**{name: table[name].map(_harmless) for name in texts}))
+        content = pyarrow.Table.from_pandas(table.assign(**{name: table[name].map(_cell) for name in texts}))
         csv.write_csv(content, temporary)
 
 
-def _harmless(text: Any) -> Any:
-    return f"'{text}" if isinstance(text, str) and text.startswith(FORMULA) else text
+def _cell(value: Any) -> Any:
+    return in_cell(value) if isinstance(value, str) else value
