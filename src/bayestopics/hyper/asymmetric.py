@@ -172,12 +172,13 @@ def asymmetric(
     """Find the best alpha of each topic, and eta; the arguments are those of `score`."""
     check_precision(precision)
     checkpoint, some = checkpoint or NoCheckpoint(), max(SHORTEST, sweeps // 5)
-    work: Any = {"seed": seed, "alphas": alphas, "etas": etas, "shape": shape, "sampler": sampler, "workers": workers}
-    inside_of_it = checkpoint.part("symmetric")
-    found = score(corpus, topics, sweeps=sweeps, chains=chains, checkpoint=inside_of_it, **work)
-    checkpoint = checkpoint.part("asymmetric")
-    limits = np.log([*([alphas or ENDS] * topics), etas or ENDS])
+    if min(chains, workers) < 1:
+        raise InputError(f"at least 1 chain and 1 worker are needed, not {chains} chains and {workers} workers")
+    work: Any = {"seed": seed, "alphas": alphas, "etas": etas, "shape": shape, "sampler": sampler}
     with team(corpus, chains, min(workers, chains)) as run:
+        before = checkpoint.part("symmetric")
+        found = score(corpus, topics, sweeps=sweeps, chains=chains, run=run, checkpoint=before, **work)
+        checkpoint, limits = checkpoint.part("asymmetric"), np.log([*([alphas or ENDS] * topics), etas or ENDS])
         crew = Crew(run, topics, sampler, seed, batches_each(chains, topics + 1), checkpoint)
         if (walk := checkpoint.load()) is None:
             x, states = starts(crew, corpus, found, some)
