@@ -4,9 +4,9 @@ George & Doss allow an arbitrary Dirichlet (theorem 1, with p = T + 1), but a gr
 numbers is out of reach. Score chains at fixed values (`hyper.score`) need no grid. The steps are:
 
 1. the best single alpha and eta, by `hyper.score`;
-2. the topics of its chains are matched (`hyper.labels.aligned`). A single alpha is the same for all names, so this
-   changes nothing else;
-3. Newton steps, from the alphas that make the matched assignments most probable. The chains keep the names of their
+2. half of its chains go on; the others start anew, with alphas that follow their topics (`starts`). The topics of all
+   chains are matched (`hyper.labels.aligned`);
+3. Newton steps from the alphas of the best of these chains. The chains keep the names of their
    topics, so their score is the gradient of log m near one of its T! images. An alpha that presses against an end of
    its range stays there;
 4. the gain in log m over the best single alpha (`hyper.gain`).
@@ -17,7 +17,8 @@ I^-1, and if the chains disagree, the covariance between their tops is added.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,20 +28,25 @@ from scipy.stats import chi2, norm, t
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import team
+from bayestopics.base.progress import counted_sweeps, totalling
+from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import DISAGREE, batches_each, hotelling
 from bayestopics.hyper.best import EDGE
 from bayestopics.hyper.gain import Gain, gain
 from bayestopics.hyper.labels import aligned
-from bayestopics.hyper.louis import LEVEL, Estimate
-from bayestopics.hyper.score import LONGEST_STEP, MOST_STEPS, Found, Walk, inside, score
+from bayestopics.hyper.louis import LEVEL, Estimate, by_topic, prior_at
+from bayestopics.hyper.score import LONGEST_STEP, Found, Walk, inside, score
 from bayestopics.hyper.score_chains import Crew, Range
 from bayestopics.hyper.search import SHORTEST
 from bayestopics.hyper.several import check_precision, disagreement, short_of
-from bayestopics.lda.state import count
+from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda.density import log_joint
+from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.lda.urns import ENDS
 
 FIRST_STEPS = 200  # of Minka's iteration, for the first alphas
+UNCHANGED = 20  # sweeps from a random start before alphas follow: random topics look as if alpha were infinite
 PART, LEAST_SWEEPS = 20, 50  # at each rung of the gain, a chain keeps this part of the sweeps, and at least so many
 
 
@@ -166,17 +172,19 @@ def asymmetric(
     """Find the best alpha of each topic, and eta; the arguments are those of `score`."""
     check_precision(precision)
     checkpoint, some = checkpoint or NoCheckpoint(), max(SHORTEST, sweeps // 5)
-    work: Any = {"seed": seed, "alphas": alphas, "etas": etas, "shape": shape, "sampler": sampler, "workers": workers}
-    inside_of_it = checkpoint.part("symmetric")
-    found = score(corpus, topics, sweeps=sweeps, chains=chains, checkpoint=inside_of_it, **work)
-    checkpoint = checkpoint.part("asymmetric")
-    limits = np.log([*([alphas or ENDS] * topics), etas or ENDS])
+    if min(chains, workers) < 1:
+        raise InputError(f"at least 1 chain and 1 worker are needed, not {chains} chains and {workers} workers")
+    work: Any = {"seed": seed, "alphas": alphas, "etas": etas, "shape": shape, "sampler": sampler}
     with team(corpus, chains, min(workers, chains)) as run:
+        before = checkpoint.part("symmetric")
+        found = score(corpus, topics, sweeps=sweeps, chains=chains, run=run, checkpoint=before, **work)
+        checkpoint, limits = checkpoint.part("asymmetric"), np.log([*([alphas or ENDS] * topics), etas or ENDS])
         crew = Crew(run, topics, sampler, seed, batches_each(chains, topics + 1), checkpoint)
         if (walk := checkpoint.load()) is None:
-            states = aligned(corpus, topics, found.states)
-            x = np.log(np.append(first_alphas(corpus, topics, states, float(found.h[0])), found.h[1]))
+            x, states = starts(crew, corpus, found, some)
             walk = AsymmetricWalk(np.clip(x, *limits.T), states)
+            if checkpoint.due():
+                checkpoint.save(walk)
         while not walk.finished:
             walk.round(crew, sweeps if walk.long else some, some, limits, precision)
             if checkpoint.due():
@@ -187,18 +195,58 @@ def asymmetric(
     return _answer(walk, x, known, last, found, gained, limits, precision)
 
 
-def first_alphas(corpus: Corpus, topics: int, states: list[np.ndarray], alpha: float) -> np.ndarray:
-    """The alphas with the largest mean of log p(z | alpha) over the chains, nearly, by Minka's fixed point (2003)."""
-    most = int(corpus.document_lengths.max()) + 1
-    counts = [count(corpus, topics, one)[0] for one in states]
-    often = np.array([np.bincount(column, minlength=most) for column in np.concatenate(counts).T])
-    drawn, alphas = np.arange(most), np.full(topics, alpha)
+def starts(crew: Crew, corpus: Corpus, found: Found, sweeps: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """log h, and the matched assignments of each chain.
+
+    Every second chain starts where the single alpha ended; the others, where a chain from a random start ended whose
+    alphas followed its topics. With a single alpha, a frequent topic is often split in two and rare ones are joined.
+    The chain with the largest log joint, at its own alphas, gives log h and the names of the topics.
+    """
+    h, topics = found.h, crew.topics
+    jobs = [(topics, crew.seed, number, h, 3 * sweeps, crew.sampler) for number in range(1, len(found.states), 2)]
+    states = list(found.states)
+    states[1::2] = crew.run(_follow, jobs, 3 * sweeps * len(jobs)) if jobs else []
+    own = [np.append(first_alphas(corpus, topics, one, float(h[0])), h[1]) for one in states]
+    joints = [log_joint(from_assignments(corpus, topics, prior_at(x), z)) for x, z in zip(own, states, strict=True)]
+    best = int(np.argmax(joints))
+    return np.log(own[best]), aligned(corpus, topics, [states[best], *states])[1:]
+
+
+def _follow(
+    corpus: Corpus,
+    topics: int,
+    seed: int,
+    number: int,
+    h: np.ndarray,
+    sweeps: int,
+    sampler: str,
+    progress: Callable[[int], None],
+) -> np.ndarray:
+    """The last assignments of a chain from a random start, whose alphas make a step of Minka's after each sweep."""
+    module, rng = sampler_by_name(sampler), generator(seed, f"hyper/score/follow/{number}")
+    state, most = module.init(corpus, topics, prior_at(h), rng), int(corpus.document_lengths.max()) + 1
+    with totalling(progress):
+        for i in counted_sweeps(range(sweeps), "first alphas"):
+            module.sweep(state, rng)
+            if i >= UNCHANGED:
+                state = replace(state, alpha=minka(by_topic(state, most), corpus.document_lengths, state.alpha))
+    return state.assignments
+
+
+def first_alphas(corpus: Corpus, topics: int, assignments: np.ndarray, alpha: float) -> np.ndarray:
+    """The alphas with the largest log p(z | alpha), nearly."""
+    most, alphas = int(corpus.document_lengths.max()) + 1, np.full(topics, alpha)
+    often = by_topic(from_assignments(corpus, topics, Prior(alpha), assignments), most)
     for _ in range(FIRST_STEPS):
-        up = np.einsum("tc,tc->t", often, digamma(drawn + alphas[:, None]) - digamma(alphas)[:, None])
-        total = alphas.sum()
-        down = len(states) * (digamma(corpus.document_lengths + total) - digamma(total)).sum()
-        alphas = np.maximum(alphas * up / down, ENDS[0])
+        alphas = minka(often, corpus.document_lengths, alphas)
     return alphas
+
+
+def minka(often: np.ndarray, lengths: np.ndarray, alphas: np.ndarray) -> np.ndarray:
+    """A step of Minka's fixed point (2003) for log p(z | alpha); `often` is from `louis.by_topic`."""
+    up = np.einsum("tc,tc->t", often, digamma(np.arange(often.shape[1]) + alphas[:, None]) - digamma(alphas)[:, None])
+    down = (digamma(lengths + alphas.sum()) - digamma(alphas.sum())).sum()
+    return np.asarray(np.maximum(alphas * up / down, ENDS[0]))
 
 
 def last_step(walk: Walk, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, Estimate]:
@@ -279,10 +327,7 @@ def _doubts(walk: Walk, last: Estimate, known: np.ndarray, at_end: np.ndarray, p
             "single numbers hold. Use more chains (--chains)."
         )
     if not last.settled:
-        said.append(
-            f"The last of {MOST_STEPS} Newton steps was still longer than its own Monte Carlo error. Use more sweeps "
-            "(--sweeps)."
-        )
+        said.append("The last Newton step was still longer than its own Monte Carlo error. Use more sweeps (--sweeps).")
     if precision is not None and last.imprecision > precision:
         said.append(short_of(last.imprecision, precision))
     return said

@@ -9,6 +9,8 @@ set (`hyper.level_set`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -155,19 +157,21 @@ def score(
     sampler: str = "single-site",
     precision: float | None = None,
     workers: int = 1,
+    run: Callable[..., list[Any]] | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Found:
     """Find the best h, within the ranges if they are given; the bits do not depend on `workers`.
 
     `sweeps` is the length of the last chains at fixed h. Before them come pilots that sample h, and shorter chains
     between the Newton steps, of a fifth of this length and with a burn-in as long. With a `precision`, the last chains
-    become longer until their Monte Carlo deviation is at most this part of the uncertainty of h itself.
+    become longer until their Monte Carlo deviation is at most this part of the uncertainty of h itself. The chains run
+    in new processes, or by `run`, of a team that is there.
     """
     check(alphas, etas, None, sweeps, method="score")
     _check(corpus, topics, shape, chains, workers, precision)
     checkpoint, limits = checkpoint or NoCheckpoint(), np.log([alphas or ENDS, etas or ENDS])
     some = max(SHORTEST, sweeps // 5)
-    with team(corpus, chains, min(workers, chains)) as run:
+    with nullcontext(run) if run is not None else team(corpus, chains, min(workers, chains)) as run:
         crew = Crew(run, topics, sampler, seed, batches_each(chains), checkpoint)
         if (walk := checkpoint.load()) is None:
             x, states = crew.pilots(chains, some, alphas or ENDS, etas or ENDS)
