@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import bayestopics
+from bayestopics import api
 from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
@@ -143,6 +144,16 @@ def test_pipeline_and_clone() -> None:
 def test_a_random_state_of_none_takes_a_new_seed() -> None:
     seeds = {model(LDA, random_state=None, sweeps=1, burn_in=0).fit(COUNTS).result_.task.seed for _ in range(2)}
     assert len(seeds) == 2
+
+
+def test_jobs_change_nothing_but_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    monkeypatch.setattr(api, "fit", lambda *_, workers, **__: given.append(workers))
+    for jobs in (None, 1, 3):
+        model(LDA, n_jobs=jobs)._compute(LAW.corpus)
+    assert given == [1, 1, 3]
+    with pytest.raises(ValueError, match="n_jobs"):
+        model(LDA, n_jobs=0)._compute(LAW.corpus)
 
 
 # -- folders --------------------------------------------------------------------------------------------

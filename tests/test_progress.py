@@ -178,7 +178,7 @@ def test_after_an_error_nothing_is_under_way(path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr("bayestopics.runs.chain.log_joint", fail)
         patch.setattr("bayestopics.runs.chain.compile_sampler", lambda *_: None)
-        assert main(["fit", str(path), *FIT]) == 2
+        assert main(["fit", str(path), *FIT, "--chains", "1"]) == 2
     assert capsys.readouterr() == ("", "bayestopics: disk: Input/output error\n")
     assert progress._under_way == []
 
@@ -212,7 +212,7 @@ def on_a_terminal(words: list[str], environment: dict[str, str], act: Callable[[
 
 def test_a_bar_on_a_terminal(path: Path, tmp_path: Path) -> None:
     environment = own_cache(tmp_path / "cache")
-    shown = on_a_terminal(["fit", str(path), *FIT], environment, lambda *_: None)
+    shown = on_a_terminal(["fit", str(path), *FIT, "--chains", "1"], environment, lambda *_: None)
     assert re.search(r"fit/chain-0: +\d+%\|", shown)
     assert "60/60" in shown
     assert "bayestopics:" not in shown
@@ -229,7 +229,7 @@ def test_what_is_said_after_a_bar_has_a_line_of_its_own(path: Path, tmp_path: Pa
             interrupted.append(process.pid)
             process.send_signal(signal.SIGINT)
 
-    words = ["fit", str(path), "--topics", "3", "--sweeps", "100000000"]
+    words = ["fit", str(path), "--topics", "3", "--sweeps", "100000000", "--chains", "1"]
     shown = on_a_terminal(words, own_cache(tmp_path / "cache"), interrupt)
     assert re.split(r"[\r\n]+", shown.rstrip())[-1].startswith("bayestopics: interrupted; ")
     assert "\r\nbayestopics: interrupted" in shown

@@ -16,6 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sparse
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
@@ -167,6 +168,11 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self) -> int:
         return len(self.components_)
 
+    @property
+    def _workers(self) -> int:
+        """The number of processes that `n_jobs` means to scikit-learn: None is one, -1 is one per core."""
+        return int(effective_n_jobs(self.n_jobs))
+
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
@@ -192,8 +198,8 @@ class LDA(TopicModel):
         The number of independent chains; the topics are those of the best one.
     random_state : int, RandomState or None
         The seed. The same int gives the same result; None takes a new seed.
-    n_jobs : int
-        The number of processes that share the chains.
+    n_jobs : int or None
+        The number of processes that share the chains; -1 means one per core. The result does not depend on it.
 
     Attributes
     ----------
@@ -230,7 +236,7 @@ class LDA(TopicModel):
         burn_in: int = 500,
         chains: int = 4,
         random_state: Any = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
@@ -243,7 +249,7 @@ class LDA(TopicModel):
         self.n_jobs = n_jobs
 
     def _compute(self, corpus: Corpus) -> FitResult:
-        how: dict[str, Any] = {"sampler": self.sampler, "seed": self._seed(), "workers": self.n_jobs}
+        how: dict[str, Any] = {"sampler": self.sampler, "seed": self._seed(), "workers": self._workers}
         how |= {"sweeps": self.sweeps, "burn_in": self.burn_in, "chains": self.chains}
         return api.fit(corpus, self.n_components, Prior(self.alpha, self.eta), **how)
 
@@ -274,8 +280,8 @@ class HDP(TopicModel):
         The number of independent chains, from different numbers of topics.
     random_state : int, RandomState or None
         The seed. The same int gives the same result; None takes a new seed.
-    n_jobs : int
-        The number of processes that share the chains.
+    n_jobs : int or None
+        The number of processes that share the chains; -1 means one per core. The result does not depend on it.
 
     Attributes
     ----------
@@ -308,7 +314,7 @@ class HDP(TopicModel):
         burn_in: int = 500,
         chains: int = 4,
         random_state: Any = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
     ) -> None:
         self.method = method
         self.eta = eta
@@ -325,7 +331,7 @@ class HDP(TopicModel):
             raise InputError(f"method {self.method!r} has no topics for new documents; use gibbs or split-merge")
         names = ("method", "eta", "gamma", "concentration", "sweeps", "burn_in", "chains")
         settings: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return api.hdp(corpus, seed=self._seed(), workers=self.n_jobs, **settings)
+        return api.hdp(corpus, seed=self._seed(), workers=self._workers, **settings)
 
     def _learn(self, result: HdpResult, vocabulary: list[str]) -> None:
         import pandas as pd
