@@ -26,7 +26,7 @@ def edit(change: Callable[[dict[str, Any]], Any], checked: bool = False) -> Dama
     def damage(folder: Path) -> None:
         content = json.loads((folder / "run.json").read_text())
         if not checked:
-            del content["checksum"], content["files"]
+            del content["volatile"]["checksums"]
         change(content)
         (folder / "run.json").write_text(json.dumps(content))
 

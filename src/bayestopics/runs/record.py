@@ -44,6 +44,7 @@ def write(result: Result, folder: Path) -> None:
             table.to_parquet(temporary / f"{name}.parquet", index=False)
         if result.arrays:
             np.savez_compressed(temporary / "arrays.npz", allow_pickle=False, **result.arrays)
+        sums = {path.name: _sum(path.read_bytes()) for path in sorted(temporary.iterdir())}
         content = {
             "identity": result.task.identity,
             "task": dataclasses.asdict(result.task),
@@ -51,10 +52,9 @@ def write(result: Result, folder: Path) -> None:
             "metrics": result.metrics,
             "answer": result.answer,
             "warnings": result.warnings,
-            "volatile": result.volatile,
-            "files": {path.name: _sum(path.read_bytes()) for path in sorted(temporary.iterdir())},
+            "volatile": {**result.volatile, "checksums": sums},  # of tables that may be volatile, too
         }
-        content["checksum"] = _sum(canonical(content).encode())
+        sums["run.json"] = _sum(canonical(content).encode())
         text = json.dumps(without_nan(content), indent=2, sort_keys=False, allow_nan=False)
         (temporary / "run.json").write_text(text + "\n", encoding="utf-8")
 
@@ -118,16 +118,19 @@ def _check_types(content: Any) -> None:
 
 
 def _check_sums(content: dict[str, Any], files: dict[str, bytes]) -> None:
-    if "checksum" not in content:
+    """Check what was read, and take the checksums out of it."""
+    sums = content["volatile"].get("checksums")
+    if sums is None:
         return  # from before there were checksums
-    rest = {name: part for name, part in content.items() if name != "checksum"}
-    if _sum(canonical(rest).encode()) != content["checksum"]:
+    own = sums.pop("run.json", "")
+    if _sum(canonical(content).encode()) != own:
         raise ValueError("run.json is not what was written")
-    for name in sorted({*files, *content["files"]}):
+    for name in sorted({*files, *sums}):
         if name not in files:
             raise ValueError(f"{name} is missing")
-        if _sum(files[name]) != content["files"].get(name):
+        if _sum(files[name]) != sums.get(name):
             raise ValueError(f"{name} is not what was written")
+    del content["volatile"]["checksums"]
 
 
 def is_record(folder: Path) -> bool:
