@@ -187,7 +187,7 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     table = pd.DataFrame({"label": texts, "number": -np.arange(8.0)})
     write_csv(table, tmp_path / "x.csv")
     back = pd.read_csv(tmp_path / "x.csv", keep_default_na=False)
-    assert back["label"].tolist() == ["'" + text for text in texts[:5]] + texts[5:]
+    assert back["label"].tolist() == ["'" + text for text in texts[:4]] + [r"\tx"] + texts[5:]
     assert_array_equal(back["number"], table["number"])
 
 
@@ -200,3 +200,19 @@ def test_the_command_writes_tables(tmp_path: Path, capsys: pytest.CaptureFixture
     for name, table in (("documents", found.document_topics(deviations=True)), ("topics", found.topic_terms())):
         back = pd.read_csv(out / f"{name}.csv", dtype={"term": str})
         pd.testing.assert_frame_equal(back, table, check_dtype=False)
+
+
+def test_the_columns_of_the_texts_stay_with_the_documents(tmp_path: Path) -> None:
+    """Guards columns that are lost or in another order, and values that a file cannot hold."""
+    texts = pd.DataFrame({"text": ["owl owl tree", "whale ocean", "owl"], "year": [1999, 2001, 2000]})
+    texts = texts.assign(mixed=[1, "a", None], topic_0="mine", x_sd=0.5, tokens="mine")
+    result = fit(Corpus.from_texts(texts, text_column="text"), 2, sweeps=5, burn_in=2, chains=1)
+    result.save(tmp_path / "record")
+    for one in (result, FitResult.load(tmp_path / "record")):
+        table = one.document_topics()
+        columns = ["document", "year", "mixed", "topic_0", "x_sd", "tokens", "topic_1"]
+        assert table.columns.tolist() == columns
+        assert table["year"].tolist() == [1999, 2001, 2000]
+        assert table["mixed"].tolist()[:2] == ["1", "a"]
+        assert table["tokens"].tolist() == [3, 2, 1]  # what the program computes has the name
+        assert np.allclose(table["topic_0"] + table["topic_1"], 1)

@@ -12,12 +12,25 @@ from bayestopics.base.problems import InputError
 
 
 def pack(metadata: pd.DataFrame) -> np.ndarray:
-    """uint8: the table as Parquet. Columns with values of several types become texts."""
+    """uint8: the table as Parquet."""
+    return np.frombuffer(_parquet(storable(metadata)), np.uint8)
+
+
+def storable(metadata: pd.DataFrame) -> pd.DataFrame:
+    """A table that Parquet can hold: columns with values of several types become texts."""
+    table = metadata.reset_index(drop=True)
+    for name in table:
+        if not _fits(table[[name]]):
+            table[name] = table[name].map(_text)
+    return table
+
+
+def _fits(column: pd.DataFrame) -> bool:
     try:
-        data = _parquet(metadata)
+        _parquet(column)
     except (TypeError, ValueError, UnicodeError):  # the errors of pyarrow are ValueErrors and TypeErrors
-        data = _parquet(metadata.map(_text).reset_index(drop=True))
-    return np.frombuffer(data, np.uint8)
+        return False
+    return True
 
 
 def _parquet(metadata: pd.DataFrame) -> bytes:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.metadata import storable
 from bayestopics.lda.alignment import relabelled
 from bayestopics.lda.state import State, count
 from bayestopics.runs.chain import LargestShares
@@ -104,10 +105,14 @@ def _document_topic(corpus: Corpus, draw: np.ndarray, topics: int) -> np.ndarray
 
 
 def documents_table(corpus: Corpus, theta: Moments) -> pd.DataFrame:
-    """One row per document: its number, its label where known, its tokens, and mean and deviation of each topic."""
+    """One row per document: its number, its label and other columns where known, its tokens, and mean and deviation of
+    each topic."""
     columns: dict[str, object] = {"document": np.arange(corpus.document_count)}
     if corpus.labels is not None:
         columns["label"] = list(corpus.labels)
+    if corpus.metadata is not None:
+        known = storable(corpus.metadata)
+        columns |= {str(name): known[name].to_numpy() for name in known if str(name) not in columns}
     columns["tokens"] = corpus.document_lengths
     topics = range(theta.mean.shape[1])
     columns |= {f"topic_{t}": theta.mean[:, t] for t in topics}

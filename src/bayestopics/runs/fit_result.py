@@ -73,11 +73,14 @@ class FitResult(CommandResult):
     def document_topics(self, deviations: bool = False) -> pd.DataFrame:
         """The posterior means of theta, the shares of the topics in each document: one row per document.
 
-        The columns are the number of the document, its label where the corpus has labels, its number of tokens, and
-        ``topic_0``, ``topic_1``, ...; with `deviations`, also the posterior standard deviations ``topic_0_sd``, ...
+        The columns are the number of the document, its label and other columns (the metadata) where the corpus has
+        them, its number of tokens, and ``topic_0``, ``topic_1``, ...; with `deviations`, also the posterior standard
+        deviations ``topic_0_sd``, ...
         """
         table = self.tables["documents"]
-        return table if deviations else table[[name for name in table if not name.endswith("_sd")]]
+        if deviations:
+            return table
+        return table.drop(columns=[f"topic_{t}_sd" for t in range(self.task.params["topics"])])
 
     def topic_terms(self) -> pd.DataFrame:
         """The posterior means and standard deviations of beta, the probabilities of the terms in each topic.
