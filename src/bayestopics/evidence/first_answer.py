@@ -108,7 +108,7 @@ def _short_chain(
     prior = Prior(float(state.alpha[0]), float(state.eta))
     trace = np.empty((PUSHED + FREE, len(TRACE)))
     chain = Chain(0, state.topics, rng, state.assignments, state.topics, 0, {}, {}, trace, [{}])
-    sampler, last = Sampler(corpus, prior, topic_prior, chain), {}
+    sampler, last = Sampler(corpus, prior, topic_prior, chain, levels=False), {}  # there is no time to learn them
     sampler.hyper = ENDS
     for i in counted(range(PUSHED + FREE), "a first answer", "iteration"):
         if i == PUSHED:

@@ -102,14 +102,17 @@ class Chain:
 class Sampler:
     """A chain with its counts, for one corpus and prior."""
 
-    def __init__(self, corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain) -> None:
+    def __init__(
+        self, corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain, levels: bool | None = None
+    ) -> None:
+        """`levels`: whether the weights of the soft topic depend on alpha; by default, on small corpora."""
         self.corpus, self.prior, self.topic_prior, self.chain = corpus, prior, topic_prior, chain
         self.alpha, self.eta = chain.hyper or (float(prior.alpha), float(prior.eta))  # type: ignore[arg-type]
         self.normaliser = Normaliser(corpus.document_lengths, self.alpha)
         self.b = 1.0  # of the target p(z) p(w | z)^b
         self.sweeps = min(max(1, TOKENS // corpus.token_count), SWEEPS)  # in an iteration
         self.hyper: Ends | None = None  # the ends of the prior of alpha and eta, if they are drawn as well
-        self._levels = corpus.token_count <= SMALL
+        self._levels = corpus.token_count <= SMALL if levels is None else levels
         # with what a checkpoint does not hold
         chain.soft_topics = {level: replace(one) for level, one in chain.soft_topics.items()}
         self.soft_topic = self._soft_topic_at(self.alpha)
