@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numba
 import numpy as np
 
+from bayestopics.base import jit
 from bayestopics.base.files import read_lines
 from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.seeds import generator
@@ -34,3 +36,17 @@ def test_the_last_line_counts_with_and_without_an_end(tmp_path: Path) -> None:
     for text, lines in (("a\nb\n", ["a", "b"]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]), ("a\n\n", ["a", ""])):
         path.write_bytes(text.encode())
         assert read_lines(path) == lines
+
+
+def test_copies_of_the_package_share_their_kernels(tmp_path: Path) -> None:
+    """Guards a place that depends on the path of the package, and kernels of others in one place."""
+    place = jit.OneForAllCopies.get_suitable_cache_subpath
+    assert place(str(jit.PACKAGE / "lda" / "sparse.py")) == "lda"
+    assert place(str(jit.PACKAGE / "evidence" / "jump.py")) == "evidence"
+    assert place(str(tmp_path / "a" / "x.py")) != place(str(tmp_path / "b" / "a" / "x.py"))
+    assert jit.kernel(jit_example)(2) == 3
+    assert jit.OneForAllCopies.__name__ in numba.config.CACHE_LOCATOR_CLASSES  # type: ignore[attr-defined]
+
+
+def jit_example(number: int) -> int:
+    return number + 1

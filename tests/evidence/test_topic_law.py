@@ -56,6 +56,13 @@ def test_the_error_of_whole_chains_counts_if_it_is_larger() -> None:
     assert found.total_variation == 1.0
 
 
+def test_chains_that_are_nearly_certain_agree() -> None:
+    """Guards the ratio of two tiny variances."""
+    for share, agree in ((0.0, True), (1e-6, True), (0.009, True), (0.011, False), (0.5, False)):
+        sure, other = [{4: 1.0}] * 4, [{4: 1.0 - share, 5: share}] * 4
+        assert (law(table([sure, other])).rhat == 1.0) is agree
+
+
 def test_one_chain_and_one_batch() -> None:
     one = law(table([[{2: 1.0}, {3: 1.0}]]))
     assert (one.rhat, one.total_variation) == (None, None)

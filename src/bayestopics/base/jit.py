@@ -1,7 +1,8 @@
 """Compilation by numba, with a cache on disk in a folder that is named after the kernels' sources.
 
 numba's cache does not notice when a kernel changes that another file inlines; so each version of the sources has its
-own folder. `BAYESTOPICS_CACHE` moves the cache (default: ~/.cache/bayestopics).
+own folder. All copies of the same sources, such as two clones, share it. `BAYESTOPICS_CACHE` moves the cache (default:
+~/.cache/bayestopics).
 """
 
 from __future__ import annotations
@@ -12,13 +13,32 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import UserProvidedCacheLocator
 
 from bayestopics.base.code import kernel_hash
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 CACHE = Path(os.environ.get("BAYESTOPICS_CACHE") or Path.home() / ".cache" / "bayestopics")
+PACKAGE = Path(__file__).parents[1]
+
+
+class OneForAllCopies(UserProvidedCacheLocator):
+    """numba's own place for a kernel depends on the path of its file; this one on its path within the package."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        folder = Path(py_file).absolute().parent
+        if folder.is_relative_to(PACKAGE):
+            return folder.relative_to(PACKAGE).as_posix()
+        return cast(str, super().get_suitable_cache_subpath(py_file))
+
+
+OTHERS = (
+    "InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"  # for functions that have no file
+)
 numba.config.CACHE_DIR = str(CACHE / f"kernels-{kernel_hash()}")  # type: ignore[attr-defined]
+numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.{OneForAllCopies.__name__},{OTHERS}"  # type: ignore[attr-defined]
 
 
 def kernel(function: Kernel) -> Kernel:

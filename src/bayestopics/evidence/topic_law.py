@@ -21,6 +21,7 @@ BATCHES = 20  # of each chain
 # beyond these limits a posterior cannot be trusted
 LARGEST_RHAT = 1.05
 LARGEST_VARIATION = 0.2  # total variation between the posteriors of two chains
+ALIKE = 0.005  # total variation from the mean of all chains
 FEWEST_DRAWS = 100  # the effective sample size below which shares of T are rough
 LARGEST_BATCH = 0.5  # of the weight of a chain
 AT_THE_END = 0.05  # probability of the largest T of the prior
@@ -73,7 +74,7 @@ def law(batches: pd.DataFrame) -> TopicLaw:
         mean=mean,
         mean_error=None if np.isnan(mean_error) else float(mean_error),
         mode=int(topics[np.argmax(shares)]),
-        rhat=rhat(*_moments(weights, topics)) if chains > 1 else None,
+        rhat=_rhat_of_topics(weights, topics) if chains > 1 else None,
         effective_sample_size=float(variance / mean_error**2) if variance > CERTAIN and mean_error > 0 else None,
         total_variation=max((float(0.5 * np.abs(a - b).sum()) for a, b in pairs), default=None),
         largest_batch=float(weights.sum(axis=2).max()),
@@ -95,14 +96,18 @@ def _error(residuals: np.ndarray) -> np.ndarray:
     return np.max(found, axis=0) if found else np.full(residuals.shape[2], np.nan)
 
 
-def _moments(weights: np.ndarray, topics: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of T in each half of each chain; a half without weight is left out."""
+def _rhat_of_topics(weights: np.ndarray, topics: np.ndarray) -> float:
+    """R-hat between the halves of the chains; a half without weight is left out. If T is nearly certain, the ratio of
+    two tiny variances says nothing: chains whose posteriors of T are ALIKE have 1."""
+    by_chain = weights.sum(axis=1)
+    if 0.5 * np.abs(by_chain - by_chain.mean(axis=0)).sum(axis=1).max() <= ALIKE:
+        return 1.0
     half = weights.shape[1] // 2
     halves = np.concatenate([weights[:, :half].sum(axis=1), weights[:, half:].sum(axis=1)])
     halves = halves[halves.sum(axis=1) > 0]
     halves = halves / halves.sum(axis=1, keepdims=True)
     means = halves @ topics
-    return means, halves @ topics**2 - means**2
+    return rhat(means, halves @ topics**2 - means**2)
 
 
 def rhat(means: np.ndarray, variances: np.ndarray) -> float:
