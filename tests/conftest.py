@@ -1,4 +1,5 @@
-"""What all tests share: no checkpoint in the user's own cache, and no line of progress, however slow the machine."""
+"""What all tests share: no checkpoint in the user's own cache, no line of progress, however slow the machine, and
+commands in one process unless a test asks for more, because to start another takes longer than its work."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bayestopics.base import progress
+from bayestopics.cli import arguments
 from bayestopics.runs import driver
 from killing import NEVER
 
@@ -18,6 +20,7 @@ def _own_checkpoints_and_silence(tmp_path_factory: pytest.TempPathFactory) -> It
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "CHECKPOINTS", tmp_path_factory.mktemp("checkpoints"))
         patch.setattr(progress, "EVERY_SECONDS", NEVER)
+        patch.setattr(arguments, "cores", lambda: 1)
         # a job in the background of a script ignores Ctrl-C, and so would the programs that tests start
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield

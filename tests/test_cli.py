@@ -179,7 +179,7 @@ def test_fit_of_one_sweep_and_one_topic(tiny: Path, capsys: Capture) -> None:
 
 def test_evidence(tiny: Path, capsys: Capture) -> None:
     work = ["--topics", "1-2,4", "--sweeps", 30, "--repeats", 3, "--alpha", 0.4, "--eta", 0.3]
-    found = answer(capsys, "evidence", tiny, *work)
+    found = answer(capsys, "evidence", tiny, *work, "--workers", 2)
     assert found["topics"] == [1, 2, 4]
     assert [len(found[key]) for key in ("log_evidence", "standard_error", "log_estimates")] == [3, 3, 3]
     assert len(found["log_estimates"][0]) == 3

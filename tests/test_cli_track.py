@@ -17,7 +17,7 @@ from bayestopics.runs.publish import EXPERIMENT, IDENTITY
 from bayestopics.runs.record import read
 from killing import PATIENCE, PROGRAM, own_cache
 
-FIT = ["--topics", "3", "--sweeps", "3", "--burn-in", "2", "--json"]
+FIT = ["--topics", "3", "--sweeps", "3", "--burn-in", "2", "--workers", "1", "--json"]
 
 
 @pytest.fixture
