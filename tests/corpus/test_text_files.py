@@ -41,7 +41,7 @@ def test_folder(tmp_path: Path) -> None:
         "b.txt": b"second",
         "a.txt": b"first",
         "c": b"",
-        "d.txt.gz": gzip.compress(b"fourth"),
+        "d.txt.gz": gzip.compress(b"fourth", mtime=0),
         ".DS_Store": b"\xff",
     }
     corpus = read_corpus(folder_of(tmp_path, files), pruning=EVERYTHING)
@@ -256,11 +256,11 @@ IDS = "".join(f"doc{number},spam\n" for number in range(12))
         ("x.csv", b"%PDF-1.7\nowl\n", "this is a PDF"),
         ("x.csv", b"PK\x03\x04 sheet", "this is a zip archive, as spreadsheets"),
         ("x.csv", b"<!DOCTYPE html><p>404</p>", "this is a web page"),
-        ("x.csv", gzip.compress(b"text\nowl\n"), "compressed by gzip; its name must end in .gz"),
+        ("x.csv", gzip.compress(b"text\nowl\n", mtime=0), "compressed by gzip; its name must end in .gz"),
         ("x.csv.zst", b"text\nowl\n", "not a complete .zst file"),
         ("x.csv.bz2", bz2.compress(b"text\nowl\n" * 99)[:-9], "not a complete .bz2 file"),
         ("x.csv.xz", lzma.compress(b"text\nowl\n" * 99)[:-9], "not a complete .xz file"),
-        ("x.tsv.gz", gzip.compress(b"text\nowl\n")[:-3], "truncated gzip"),
+        ("x.tsv.gz", gzip.compress(b"text\nowl\n", mtime=0)[:-3], "truncated gzip"),
         ("x.csv", IDS.encode(), "the column '2' holds about one word per document, such as 'spam'"),
         ("x.csv", b"a," * 10_001, "columns are too many"),
         ("x.jsonl", b'{"text": "owl"}\n["owl"]\n', 'line 2: a list instead of an object such as {"text": "..."}'),
