@@ -52,7 +52,7 @@ def _forget() -> Iterator[None]:
 def forget() -> None:
     """As a new process does."""
     code._imports.cache_clear()
-    code._meaning.cache_clear()
+    code._source.cache_clear()
 
 
 @pytest.fixture
@@ -62,6 +62,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     monkeypatch.setattr(code, "ROOT", root)
+    monkeypatch.setattr(code, "CACHE", tmp_path / "cache")
     return root
 
 
@@ -174,3 +175,23 @@ def test_the_package_itself() -> None:
     for path in code.ROOT.rglob("*.py"):  # every module can be followed
         module = ".".join(["bayestopics", *path.relative_to(code.ROOT).with_suffix("").parts]).removesuffix(".__init__")
         assert module in code.modules_used(module)
+
+
+def test_answers_are_kept_and_damaged_ones_are_not_believed(package: Path, tmp_path: Path) -> None:
+    before = code.code_hash("bayestopics.study.run")
+    kept = sorted((tmp_path / "cache" / "sources").iterdir())
+    assert len(kept) == len(RUN)
+    for content in ("", "{", "[1]", '{"meaning": 1}'):
+        for path in kept:
+            path.write_text(content)
+        forget()
+        assert code.code_hash("bayestopics.study.run") == before
+    assert sorted((tmp_path / "cache" / "sources").iterdir()) == kept
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(package: Path, tmp_path: Path) -> None:
+    before = code.code_hash("bayestopics.study.run")
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("a file")
+    forget()
+    assert code.code_hash("bayestopics.study.run") == before

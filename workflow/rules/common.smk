@@ -9,7 +9,7 @@ import yaml
 
 from bayestopics.base.code import code_hash, kernel_hash
 from bayestopics.base.problems import InputError
-from bayestopics.corpus.registry import Registry
+from bayestopics.corpus.registry import SAFE, Registry
 from bayestopics.studies import plan as plans
 from bayestopics.studies.claims import modules_with_claims
 from bayestopics.studies.errors import CAPTION as ERRORS_CAPTION
@@ -30,7 +30,7 @@ REGISTRY = Registry()
 
 def load(path, schema):
     """A settings file, checked against its schema."""
-    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    content = yaml.load(Path(path).read_text(encoding="utf-8"), SAFE)
     if Path(schema).is_file():
         validate(content, str(schema))
     return content

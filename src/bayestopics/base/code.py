@@ -11,15 +11,22 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT.name
 MODULE = re.compile(rf"{PACKAGE}(\.\w+)+")
+CACHE = Path(os.environ.get("BAYESTOPICS_CACHE") or Path.home() / ".cache" / "bayestopics")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def _file(module: str) -> Path | None:
@@ -30,28 +37,54 @@ def _file(module: str) -> Path | None:
     return path / "__init__.py" if (path / "__init__.py").is_file() else None
 
 
+class Source(NamedTuple):
+    """What the hashes need to know about a source file."""
+
+    meaning: str  # a hash that does not depend on comments, docstrings and line breaks
+    names: list[str]  # everything of the package that may be a module that it uses
+
+
 @cache
-def _imports(module: str) -> frozenset[str]:
-    """The package's own modules that this one imports, at its top or inside functions, or names in a string.
+def _source(path: Path) -> Source:
+    """What a source file means and names. To parse all files takes a second, so the answers are kept on disk."""
+    content = path.read_bytes()
+    inside = path.relative_to(ROOT).as_posix()
+    key = f"{inside} {sys.version_info[:2]}\n".encode() + RULES + content
+    kept = CACHE / "sources" / f"{hashlib.sha256(key).hexdigest()}.json"
+    with suppress(OSError, ValueError, TypeError):
+        return Source(**json.loads(kept.read_bytes()))
+    tree = ast.parse(content)
+    source = Source(names=sorted(_names(tree, inside)), meaning=_meaning(tree))
+    temporary = kept.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):  # then it is parsed again next time
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(source._asdict()), encoding="utf-8")
+        temporary.replace(kept)
+    return source
+
+
+RULES = Path(__file__).read_bytes()  # other rules here give other answers
+
+
+def _names(tree: ast.Module, inside: str) -> set[str]:
+    """What a file imports from the package, at its top or inside functions, and the modules that it names in strings.
 
     Modules that a package's `__init__` names in strings do not count: they are a registry, of which a run uses one
     entry and names it itself.
     """
-    path = _file(module)
-    if path is None:
-        return frozenset()
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    *folders, file = inside.split("/")
+    package = ".".join([PACKAGE, *folders])
     names: set[str] = set()
-    for node in _running(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _running(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             source = resolve_name("." * node.level + (node.module or ""), package)
             names.add(source)
             names.update(f"{source}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name != "__init__.py":
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and file != "__init__.py":
             names.update([node.value] if MODULE.fullmatch(node.value) else [])
-    return frozenset(name for name in names if name.split(".")[0] == PACKAGE and _file(name))
+    return {name for name in names if name.split(".")[0] == PACKAGE}
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:
@@ -61,6 +94,21 @@ def _running(node: ast.AST) -> Iterator[ast.AST]:
             continue
         yield child
         yield from _running(child)
+
+
+def _meaning(tree: ast.Module) -> str:
+    """A hash of a syntax tree without its docstrings, which are taken out of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """The package's own modules that this one imports or names."""
+    path = _file(module)
+    return frozenset(name for name in _source(path).names if _file(name)) if path else frozenset()
 
 
 def modules_used(*entry: str) -> list[str]:
@@ -78,24 +126,10 @@ def modules_used(*entry: str) -> list[str]:
     return sorted(seen)
 
 
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-@cache
-def _meaning(path: Path) -> bytes:
-    """The syntax tree of a file as text, which does not depend on comments, docstrings and line breaks."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:]
-    return ast.dump(tree).encode()
-
-
 def _hash_files(paths: Iterable[Path]) -> str:
     digest = hashlib.sha256()
     for path in sorted(paths):
-        content = _meaning(path)
-        digest.update(f"{path.relative_to(ROOT).as_posix()} {len(content)}\n".encode() + content)
+        digest.update(f"{path.relative_to(ROOT).as_posix()} {_source(path).meaning}\n".encode())
     return digest.hexdigest()[:16]
 
 

@@ -7,7 +7,6 @@ own folder. All copies of the same sources, such as two clones, share it. `BAYES
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -15,11 +14,10 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core.caching import UserProvidedCacheLocator
 
-from bayestopics.base.code import kernel_hash
+from bayestopics.base.code import CACHE, kernel_hash
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-CACHE = Path(os.environ.get("BAYESTOPICS_CACHE") or Path.home() / ".cache" / "bayestopics")
 PACKAGE = Path(__file__).parents[1]
 
 

@@ -27,6 +27,8 @@ from bayestopics.corpus.download import DownloadError, download, offered
 from bayestopics.corpus.sources import READERS, pruning_of, read_published
 from bayestopics.corpus.synthetic import GENERATORS, Simulated
 
+SAFE = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C reads the settings ten times as fast
+
 
 class Unavailable(InputError):
     """A registered corpus that is not in the cache, not in the mirror, and cannot be downloaded."""
@@ -262,7 +264,7 @@ def _installed(package: str) -> bool:
 def _read_config(config: Path) -> dict[str, Entry]:
     """All entries, by name. Only faults that would prevent reading are checked here; the workflow checks the schema."""
     try:
-        raw = yaml.safe_load(decode(read_bytes(config), config))
+        raw = yaml.load(decode(read_bytes(config), config), SAFE)
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise InputError(f"{config}: {line}{error.problem}") from None

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from bayestopics.base import progress
-from bayestopics.base.jit import CACHE
+from bayestopics.base.code import CACHE
 from bayestopics.base.problems import InputError
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
