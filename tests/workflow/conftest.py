@@ -55,7 +55,7 @@ class Project:
         folder.mkdir()
         for part in PARTS:
             source = ROOT / part
-            ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            ignore = shutil.ignore_patterns("*.pyc.*", "*.egg-info")  # compiled modules, but none that is being written
             if source.is_dir():
                 shutil.copytree(source, folder / part, ignore=ignore)
             else:
