@@ -9,7 +9,7 @@ with 32 of them in all, the radius of a 95 % ellipse is 7 % larger than with inf
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import f
+from scipy.special import fdtrc, fdtri
 
 FEWEST_EACH, IN_ALL = 3, 32  # batches of each chain, and of all chains
 EACH_NUMBER = 3  # for the mean of many numbers, there are this many batches for each number
@@ -88,9 +88,9 @@ def _wilks(log_lambda: float, p: int, q: int, within: int) -> float:
     first = p * q
     second = power * (within + q - (p + q + 1) / 2) - first / 2 + 1
     root = np.exp(log_lambda / power)
-    return float(f.sf((1 - root) / root * second / first, first, second))
+    return float(fdtrc(first, second, (1 - root) / root * second / first))
 
 
 def hotelling(count: int, level: float, p: int = 2) -> float:
     """The quantile of Hotelling's T^2 for the mean of `count` vectors of p numbers."""
-    return float(p * (count - 1) / (count - p) * f.ppf(level, p, count - p))
+    return float(p * (count - 1) / (count - p) * fdtri(p, count - p, level))

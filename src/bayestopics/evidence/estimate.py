@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from bayestopics.base.wording import NAT, nats
 
@@ -79,7 +79,7 @@ def not_excluded(log_values: Sequence[float], errors: Sequence[float | None], re
     """
     values = np.asarray(log_values, dtype=float)
     known = np.array([np.inf if error is None or np.isnan(error) else error for error in errors])
-    quantile = float(student.ppf(0.975, repeats - 1)) if repeats > 1 else np.inf
+    quantile = float(stdtrit(repeats - 1, 0.975)) if repeats > 1 else np.inf
     margins = known * np.where(known < LARGE_ERROR, quantile, max(2.0, quantile / np.sqrt(repeats)))
     largest = int(np.argmax(values))
     return values >= values[largest] - np.hypot(margins, margins[largest])

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.base.wording import NAT, nats
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors.convergence import rhat
 from bayestopics.evidence.pseudo_marginal import Inner
 from bayestopics.evidence.recipe import FRESH, Estimates, Recipe
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -438,10 +438,7 @@ def _rhat(topics: np.ndarray) -> float | None:
     """R-hat of T, chains x steps."""
     if len(topics) < 2 or topics.shape[1] < 4 or np.any(np.ptp(topics, axis=1) == 0):  # a chain that does not move
         return None
-    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
-        warnings.simplefilter("ignore", FutureWarning)
-        import arviz
-    return float(arviz.rhat(topics.astype(float)))
+    return rhat(topics)
 
 
 def _total_variation(first: dict[int, float], second: dict[int, float]) -> float:

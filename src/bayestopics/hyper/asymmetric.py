@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import digamma
-from scipy.stats import chi2, norm, t
+from scipy.special import chdtri, digamma, ndtri, stdtrit
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
@@ -120,7 +119,7 @@ class Asymmetric:
         """Monte Carlo error."""
         count, p = self.estimate.count, len(self.estimate.x)
         radius = hotelling(count, LEVEL, p) if count > p + 1 else None
-        return self._spread(self.estimate.covariance, float(t.ppf((1 + LEVEL) / 2, count - 1)), radius)
+        return self._spread(self.estimate.covariance, float(stdtrit(count - 1, (1 + LEVEL) / 2)), radius)
 
     @property
     def region(self) -> Spread:
@@ -128,7 +127,7 @@ class Asymmetric:
         last, covariance = self.estimate, np.linalg.inv(self.estimate.information)
         if last.agreement is not None and last.agreement < DISAGREE:
             covariance = covariance + np.atleast_2d(np.cov(last.of_chains.T))
-        return self._spread(covariance, float(norm.ppf((1 + LEVEL) / 2)), float(chi2.ppf(LEVEL, len(last.x))))
+        return self._spread(covariance, float(ndtri((1 + LEVEL) / 2)), float(chdtri(len(last.x), 1 - LEVEL)))
 
     def _spread(self, covariance: np.ndarray, quantile: float, radius_squared: float | None) -> Spread:
         whole = np.full((len(self.h), len(self.h)), np.nan)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from bayestopics.errors.pooled import FEWEST, batches_each, hotelling, pooled
 from bayestopics.hyper.estimates import ALL, Terms
@@ -151,7 +151,7 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
         own = [_region(one, top, level) for one, (top, _) in zip(terms, found, strict=True)]
         if all(one is not None for one in own):
             covariance = np.mean([one.log_covariance for one in own if one is not None], axis=0) + apart
-            region = Ellipse.around(h, covariance, float(chi2.ppf(level, 2)), level)
+            region = Ellipse.around(h, covariance, float(chdtri(2, 1 - level)), level)
     return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region, count)
 
 
@@ -205,4 +205,4 @@ def _region(terms: Terms, h: np.ndarray, level: float) -> Ellipse | None:
     bend = curvature(terms, h)
     if not np.all(np.linalg.eigvalsh(-bend) > 0):
         return None
-    return Ellipse.around(h, np.linalg.inv(-bend), float(chi2.ppf(level, 2)), level)
+    return Ellipse.around(h, np.linalg.inv(-bend), float(chdtri(2, 1 - level)), level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
@@ -148,7 +148,7 @@ def _full_bayes(
 def posterior_region(found: FullBayes) -> Ellipse | None:
     """The region for h itself, from draws with a prior that is uniform in log h."""
     logs = np.log(found.draws)
-    return Ellipse.around(np.exp(logs.mean(axis=0)), np.cov(logs.T), float(chi2.ppf(LEVEL, 2)), LEVEL)
+    return Ellipse.around(np.exp(logs.mean(axis=0)), np.cov(logs.T), float(chdtri(2, 1 - LEVEL)), LEVEL)
 
 
 def _h(h: np.ndarray) -> dict[str, float]:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from statsmodels.nonparametric.kernel_density import KDEMultivariate
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
@@ -33,6 +32,10 @@ class FullBayes:
     @property
     def mode(self) -> np.ndarray:
         """The draw of (alpha, eta) at which a kernel estimate of the density of the logs is largest."""
+        from statsmodels.nonparametric.kernel_density import (
+            KDEMultivariate,
+        )  # here, because it takes a second to import
+
         logs = np.log(self.draws[:: max(1, len(self.draws) // MODE_DRAWS)])
         if np.any(logs.std(axis=0) == 0):
             return np.exp(np.median(logs, axis=0))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from bayestopics.base.seeds import generator
 from bayestopics.base.stages import Stages
@@ -24,7 +24,7 @@ from bayestopics.hyper.score_chains import Crew
 STRIDE = 0.35  # between rungs, in log h
 REACH = float(np.log(30))  # the walk ends this far from its start; the level set is then open at that end
 MOST_ASIDE = 0.7  # in log h: the other parameter moves by at most this much from rung to rung
-DEEP = float(chi2.ppf(LEVEL, 2)) / 2  # nats: the level set is where log m is at most this much below its top
+DEEP = float(chdtri(2, 1 - LEVEL)) / 2  # nats: the level set is where log m is at most this much below its top
 NAMES = ("alpha", "eta")
 
 

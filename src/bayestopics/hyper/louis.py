@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import digamma, polygamma
-from scipy.stats import chi2
+from scipy.special import chdtri, digamma, polygamma
 
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import agreement, hotelling, into_batches, pooled
@@ -149,7 +148,7 @@ class Estimate:
         """
         p = len(self.x)
         # chains that disagree, and are few, have no joint quantile; that of normal deviates is smaller
-        radius = hotelling(self.count, LEVEL, p) if self.count > p else float(chi2.ppf(LEVEL, p))
+        radius = hotelling(self.count, LEVEL, p) if self.count > p else float(chdtri(p, 1 - LEVEL))
         if self.step @ np.linalg.solve(self.covariance, self.step) <= radius:
             return True
         return self.clear and float(self.step @ self.information @ self.step) / 2 <= NEGLIGIBLE * self.imprecision

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
@@ -126,7 +126,7 @@ class Found:
         """How well the corpus determines h itself."""
         if self.profile is not None or self.on_edge:
             return self.profile
-        return Ellipse.around(self.h, np.linalg.inv(self.estimate.information), float(chi2.ppf(LEVEL, 2)), LEVEL)
+        return Ellipse.around(self.h, np.linalg.inv(self.estimate.information), float(chdtri(2, 1 - LEVEL)), LEVEL)
 
     def summary(self) -> dict[str, Any]:
         """What `bayestopics hyper` prints."""
@@ -197,7 +197,7 @@ def _flat(last: Estimate) -> bool:
     """The information is not clearly positive, or the region so wide that log m is not nearly quadratic in it."""
     if not last.clear:
         return True
-    half = np.sqrt(chi2.ppf(LEVEL, 2) * np.diag(np.linalg.inv(last.information)))
+    half = np.sqrt(chdtri(2, 1 - LEVEL) * np.diag(np.linalg.inv(last.information)))
     return bool(np.any(half > WIDEST))
 
 

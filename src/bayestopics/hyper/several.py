@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import f
+from scipy.special import fdtrc
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
 from bayestopics.base.problems import InputError
@@ -147,7 +147,7 @@ def agreement(found: Sequence[Best]) -> float | None:
     within = sum((batches - 1) * np.array(ellipse.log_covariance) for ellipse, batches in known)
     root = np.sqrt(np.linalg.det(within) / np.linalg.det(within + between))
     statistic = (1 - root) / root * (degrees[1] - 1) / degrees[0]
-    return float(f.sf(statistic, 2 * degrees[0], 2 * (degrees[1] - 1)))
+    return float(fdtrc(2 * degrees[0], 2 * (degrees[1] - 1), statistic))
 
 
 def disagreement(chains: int, same: float | None) -> list[str]:

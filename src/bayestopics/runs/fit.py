@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ from bayestopics.base.processes import in_processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
+from bayestopics.errors.convergence import SHORTEST, bulk_effective_sample_size, rhat
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.chain import Chain, run_chain
@@ -216,10 +216,6 @@ def _error_of_mean(log_joint: np.ndarray) -> float | None:
 
 def convergence(log_joint: np.ndarray) -> tuple[float | None, float | None]:
     """(R-hat, bulk effective sample size) of a label-invariant quantity, chains x draws."""
-    if log_joint.shape[1] < 4 or np.any(np.ptp(log_joint, axis=1) == 0):  # a chain that does not move
+    if log_joint.shape[1] < SHORTEST or np.any(np.ptp(log_joint, axis=1) == 0):  # a chain that does not move
         return None, None
-    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
-        warnings.simplefilter("ignore", FutureWarning)
-        import arviz
-    rhat = float(arviz.rhat(log_joint)) if len(log_joint) > 1 else None
-    return rhat, float(arviz.ess(log_joint))
+    return rhat(log_joint) if len(log_joint) > 1 else None, bulk_effective_sample_size(log_joint)

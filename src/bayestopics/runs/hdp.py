@@ -6,7 +6,6 @@ variational method gives one number per stream: the components in use at the end
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
+from bayestopics.errors.convergence import rhat
 from bayestopics.nonparametric.compute import (
     LEARNERS,
     STARTS,
@@ -209,10 +209,7 @@ def rhat_of_topics(topics: np.ndarray) -> float | None:
         return 1.0
     if all(np.ptp(part) == 0 for one in topics for part in (one[:half], one[-half:])):
         return np.inf
-    with warnings.catch_warnings():  # ArviZ announces its next major version at every import
-        warnings.simplefilter("ignore", FutureWarning)
-        import arviz
-    return float(arviz.rhat(topics, method="split"))
+    return rhat(topics, ranks=False)
 
 
 def drift(topics: np.ndarray) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.progress import say
@@ -165,7 +165,7 @@ def hyper_at(kept: pd.DataFrame, topics: int) -> dict[str, Any]:
         return {"alpha": None, "eta": eta["median"], "hyper": {"alpha": None, "eta": eta}, "region": None}
     centre = shares @ logs
     covariance = (logs - centre).T @ ((logs - centre) * shares[:, None])
-    region = Ellipse.around(np.exp(centre), covariance, float(chi2.ppf(LEVEL, 2)), LEVEL)
+    region = Ellipse.around(np.exp(centre), covariance, float(chdtri(2, 1 - LEVEL)), LEVEL)
     medians = {"alpha": alpha["median"], "eta": eta["median"], "hyper": {"alpha": alpha, "eta": eta}}
     return {**medians, "region": None if region is None else region.summary()}
 
