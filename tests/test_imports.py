@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 WRONG = {
     "lda/single_site.py": ("from bayestopics.runs.task import Task", "Imports point one way"),
@@ -33,10 +31,23 @@ def test_the_contracts_are_kept() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_import_is_seen(name: str, tmp_path: Path) -> None:
+def test_wrong_imports_are_seen(tmp_path: Path) -> None:
+    """All at once, for the linter takes seconds."""
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
-    path, (line, contract) = tmp_path / "src" / "bayestopics" / name, WRONG[name]
-    path.write_text(f"{path.read_text()}\n{line}\n")
-    broken = [text for text in lint(tmp_path / "src").stdout.splitlines() if "BROKEN" in text]
-    assert any(contract in text for text in broken), broken
+    for name, (line, _) in WRONG.items():
+        with open(tmp_path / "src" / "bayestopics" / name, "a", encoding="utf-8") as file:
+            file.write(f"\n{line}\n")
+    broken = "\n".join(text for text in lint(tmp_path / "src").stdout.splitlines() if "BROKEN" in text)
+    assert [contract for _, contract in WRONG.values() if contract not in broken] == []
+
+
+SLOW = ("arviz", "matplotlib", "mlflow", "scipy.stats", "sklearn", "statsmodels")
+
+
+def test_commands_start_without_what_is_slow_to_import() -> None:
+    """Each of these takes about a second."""
+    parts = ("cli.main", *(f"runs.{path.stem}" for path in (ROOT / "src/bayestopics/runs").glob("[a-z]*.py")))
+    imports = "; ".join(f"import bayestopics.{part}" for part in parts if part not in ("runs.compile", "runs.plots"))
+    code = f"import sys; {imports}; print([name for name in {SLOW} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

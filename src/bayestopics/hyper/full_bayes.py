@@ -32,9 +32,7 @@ class FullBayes:
     @property
     def mode(self) -> np.ndarray:
         """The draw of (alpha, eta) at which a kernel estimate of the density of the logs is largest."""
-        from statsmodels.nonparametric.kernel_density import (
-            KDEMultivariate,
-        )  # here, because it takes a second to import
+        from statsmodels.nonparametric.kernel_density import KDEMultivariate  # here, because it imports slowly
 
         logs = np.log(self.draws[:: max(1, len(self.draws) // MODE_DRAWS)])
         if np.any(logs.std(axis=0) == 0):
