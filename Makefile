@@ -9,12 +9,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep kept test test-faults mutants lint docs bench keep-bench ui lock
+.PHONY: help setup results report unlock keep kept test test-faults mutants lint docs bench keep-bench ui lock publish
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   make all figures, tables and claims in results/<scale>/'
 	@echo 'make test      run lint, type checks and all tests, including the workflow at scale smoke'
 	@echo 'make test-faults  read 50,000 damaged files; each must be refused in one line or be sound'
 	@echo 'make mutants [ONLY="hyper -k ellipse"]   check that the tests catch the bugs listed in tests/mutants/'
+	@echo 'make publish   publish to MLflow what is not there yet, or no longer'
 	@echo 'make ui        open the MLflow UI on results/mlflow.db'
 	@echo 'make report    make results/<scale>/report.html again from the existing results'
 	@echo 'make keep      add new results of scale paper to results/paper/kept, which is in git'
@@ -92,8 +93,11 @@ docs: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/peers -r envs/bench.txt
 	@touch $@
 
+publish: setup
+	$(BIN)/python workflow/scripts/publish_again.py
+
 ui: setup
-	@echo 'The runs are at http://127.0.0.1:5000/#/experiments/1/runs?workflowType=machine_learning&compareRunsMode=CHART'
+	@echo 'Every study is an experiment at http://127.0.0.1:5000/#/experiments'
 	$(BIN)/mlflow ui --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///results/mlflow.db}"
 
 lock:

@@ -36,9 +36,11 @@ onstart:
 
 onsuccess:
     say_what_is_left_out()
+    say_what_is_not_published()
     claims = f"; the claims are in {RESULTS}/claims.md" if Path(f"{RESULTS}/claims.md").is_file() else ""
     print(f"The results are in {RESULTS}{claims}.", file=sys.stderr)
 
 
 onerror:
     say_what_is_left_out()
+    say_what_is_not_published()

@@ -13,7 +13,7 @@ import pytest
 
 import oracle
 from bayestopics.corpus import write_corpus
-from bayestopics.runs.publish import EXPERIMENT, IDENTITY
+from bayestopics.runs.publish import IDENTITY
 from bayestopics.runs.record import read
 from killing import PATIENCE, PROGRAM, own_cache
 
@@ -38,11 +38,11 @@ def run(folder: Path, store: str | None, *words: str) -> subprocess.CompletedPro
     return subprocess.run(command, env=environment, cwd=folder / "here", **options)
 
 
-def runs_in(store: str) -> list[Any]:
+def runs_in(store: str, command: str = "fit") -> list[Any]:
     from mlflow import MlflowClient
 
     client = MlflowClient(store)
-    experiment = client.get_experiment_by_name(EXPERIMENT)
+    experiment = client.get_experiment_by_name(f"bayestopics/{command}")
     return list(client.search_runs([experiment.experiment_id]))
 
 
@@ -66,7 +66,7 @@ def test_published_twice_it_is_one_run(path: Path, tmp_path: Path) -> None:
 def test_without_a_server_the_store_is_in_the_present_folder(path: Path, tmp_path: Path) -> None:
     found = run(tmp_path, None, "score", str(path), *FIT, "--track")
     assert (found.returncode, found.stderr) == (0, "")
-    assert len(runs_in(f"sqlite:///{tmp_path / 'here' / 'results' / 'mlflow.db'}")) == 1
+    assert len(runs_in(f"sqlite:///{tmp_path / 'here' / 'results' / 'mlflow.db'}", "score")) == 1
 
 
 @pytest.mark.parametrize("store", ["http://127.0.0.1:9", "sqlite:///{path}/store.db", "nonsense://x"])

@@ -13,7 +13,7 @@ WRONG = {
     "lda/single_site.py": ("from bayestopics.runs.task import Task", "Imports point one way"),
     "evidence/chib.py": ("from bayestopics.hyper.grid import Grid", "Imports point one way"),
     "base/problems.py": ("from bayestopics.base.files import replacing", "import each other"),
-    "hyper/grid.py": ("import mlflow", "runs.publish alone"),
+    "hyper/grid.py": ("import mlflow", "runs.store alone"),
     "predict/completion.py": ("import snakemake", "The package does not know the workflow"),
     "studies/blocking/compute_chain.py": ("from bayestopics.studies.blocking import figures", "Figures and claims"),
     "studies/split_merge/compute_law.py": ("from bayestopics.studies.split_merge import tables", "its tables"),

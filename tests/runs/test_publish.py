@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayestopics.runs import publish as publishing
-from bayestopics.runs.publish import CHILD_OF, EXPERIMENT, IDENTITY, PARENT, POINTS, _points, publish
+from bayestopics.base.problems import InputError
+from bayestopics.runs import store as stores
+from bayestopics.runs.publish import CHILD_OF, IDENTITY, PARENT, POINTS, _points, problem_of, publish, publish_list
 from bayestopics.runs.record import write
 from bayestopics.runs.result import Result
 from made_up import record
@@ -54,14 +55,14 @@ def published(store: Path, tmp_path: Path, one: Result, **more: Any) -> Any:
 
 
 def runs_of(one: Result) -> list[Any]:
-    experiment = client().get_experiment_by_name(EXPERIMENT).experiment_id
+    experiment = client().get_experiment_by_name("bayestopics/s").experiment_id
     return list(client().search_runs([experiment], f"tags.`{IDENTITY}` = '{one.key}'"))
 
 
 def test_all_of_many_numbers_arrive_at_their_steps(store: Path, tmp_path: Path) -> None:
     """Guards the first thousand alone, steps from 0, and columns under each other's name."""
     one = a_record("many")
-    assert WIDE * POINTS > 2 * publishing.BATCH
+    assert WIDE * POINTS > 2 * stores.BATCH
     run = published(store, tmp_path, one)
     for number in (0, 5, WIDE - 1):
         history = client().get_metric_history(run.info.run_id, f"trace/c{number:02}")
@@ -109,12 +110,83 @@ def test_published_again_it_is_the_same_run_with_the_same_numbers(store: Path, t
 
 
 def test_what_was_cut_short_is_published_anew(store: Path, tmp_path: Path) -> None:
-    """Guards half a run that stays, or that is taken for the whole."""
+    """Guards half a run that stays as it is, a second run beside it, and points that are there twice."""
     one = a_record("cut")
-    half = client().create_run(publishing.create_store(store), tags={IDENTITY: one.key})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(client()), "set_terminated", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            published(store, tmp_path, one)
+    (half,) = runs_of(one)
+    assert half.info.status == "RUNNING"
     whole = published(store, tmp_path, one)
-    assert whole.info.run_id != half.info.run_id
-    assert [run.info.run_id for run in runs_of(one)] == [whole.info.run_id]
+    assert [run.info.run_id for run in runs_of(one)] == [whole.info.run_id] == [half.info.run_id]
+    assert whole.info.status == "FINISHED"
+    assert len(client().get_metric_history(whole.info.run_id, "trace/c00")) == POINTS
+
+
+def test_who_comes_second_takes_the_run_of_the_first(store: Path, tmp_path: Path) -> None:
+    """Guards two runs of a record where two publishers have both seen none."""
+    one = a_record("raced")
+    with stores.open_store(store) as opened:
+        slow, quick = (dataclasses.replace(opened, known={}).experiment("s") for _ in range(2))
+        first = quick.run(one.key, run_name="quick", tags={IDENTITY: one.key})
+        second = slow.run(one.key, run_name="slow", tags={IDENTITY: one.key})
+    assert first.id == second.id
+    assert [run.info.run_name for run in runs_of(one)] == ["quick"]
+
+
+def test_a_deleted_run_is_published_again_and_a_left_over_one_is_removed(store: Path, tmp_path: Path) -> None:
+    """Guards a record that is believed to be there, and a run that a publisher made just before it was killed."""
+    one = a_record("deleted")
+    first = published(store, tmp_path, one)
+    client().delete_run(first.info.run_id)
+    made = round(1000 * time.time()) - 1
+    client().create_run(first.info.experiment_id, tags={IDENTITY: one.key, stores.KEY: f"{one.key}.1@{made}"})
+    second = published(store, tmp_path, one)
+    assert second.info.run_id != first.info.run_id
+    assert [run.info.run_id for run in runs_of(one)] == [second.info.run_id]
+    client().delete_experiment(first.info.experiment_id)
+    assert published(store, tmp_path, one).info.lifecycle_stage == "active"
+    assert len(runs_of(one)) == 1
+
+
+def test_a_store_out_of_reach_leaves_a_list_for_later(store: Path, tmp_path: Path) -> None:
+    """Guards a failure that stops everything else, and one that is forgotten."""
+    one, path = a_record("later"), tmp_path / "published.json"
+    write(one, tmp_path / "later")
+    parents = {"x, smoke": {"study": "s", "records": [str(tmp_path / "later")], "shown": []}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+        begin = time.monotonic()
+        said = publish_list(path, parents, store)
+        assert time.monotonic() - begin < stores.SECONDS
+        assert problem_of(path, store) == said
+    assert said is not None
+    assert said.startswith("not published to http://127.0.0.1:9: ")
+    assert "\n" not in said
+    assert publish_list(path, parents, store) is None
+    assert problem_of(path, store) is None
+    (run,) = runs_of(one)
+    client().delete_run(run.info.run_id)
+    assert problem_of(path, store) is not None
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:9", "postgresql://a:b@127.0.0.1:9/c", "sqlite:////proc/x/y.db"])
+def test_out_of_reach_is_said_at_once(uri: str) -> None:
+    with pytest.raises(InputError, match="out of reach"):
+        stores.insist_on_reach(uri)
+
+
+def test_the_numbers_that_matter_have_the_same_names(store: Path, tmp_path: Path) -> None:
+    """Guards a chart of a study that compares the mode of one run with the best T of another under two names."""
+    for name, metrics, wanted in (
+        ("mode", {"mode": 5.0}, {"topics": 5.0}),
+        ("best", {"best_topics": 6.0, "log_evidence_of_best": -3.0}, {"topics": 6.0, "log_evidence": -3.0}),
+        ("neither", {"other": 1.0, "alpha": np.nan}, {}),
+    ):
+        found = published(store, tmp_path, dataclasses.replace(a_record(name), metrics=metrics)).data.metrics
+        main = {key.removeprefix("main/"): value for key, value in found.items() if key.startswith("main/")}
+        assert main == {**wanted, "seconds": 65.25, "warnings": 0.0}
 
 
 def test_another_record_is_another_run(store: Path, tmp_path: Path) -> None:
@@ -133,9 +205,9 @@ def test_children_know_their_parent_and_a_parent_is_one(store: Path, tmp_path: P
     figures.mkdir()
     for name in ("a.png", ".snakemake_timestamp"):
         (figures / name).write_text(name)
-    first = published(store, tmp_path, one, parent="s smoke", shown=[figures])
-    second = published(store, tmp_path, two, parent="s smoke")
-    stranger = published(store, tmp_path, a_record("other-child"), parent="another")
+    first = published(store, tmp_path, one, parent="s smoke", shown=[figures], study="s")
+    second = published(store, tmp_path, two, parent="s smoke", study="s")
+    stranger = published(store, tmp_path, a_record("other-child"), parent="another", study="s")
     parent = client().get_run(first.data.tags[CHILD_OF])
     assert second.data.tags[CHILD_OF] == parent.info.run_id != stranger.data.tags[CHILD_OF]
     assert parent.data.tags[PARENT] == "s smoke"

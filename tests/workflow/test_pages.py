@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import pytest
 
-from bayestopics.runs.publish import EXPERIMENT
 from conftest import PATIENCE, eventually, stop
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -178,13 +177,13 @@ CHARTS = """Object.fromEntries([...document.querySelectorAll('.js-plotly-plot')]
 
 
 def test_the_mlflow_ui_lists_the_runs_and_charts_their_metrics(finished, page):
-    ours = "run_uuid in (select run_uuid from tags where key = 'study' and value = 'first_look')"  # not the parent run
+    ours = "run_uuid in (select run_uuid from tags where key = 'study' and value = 'first_look')"  # not the parent runs
     with closing(sqlite3.connect(finished.folder / "results" / "mlflow.db")) as store:
-        ((experiment,),) = store.execute("select experiment_id from experiments where name = ?", (EXPERIMENT,))
+        ((experiment,),) = store.execute("select experiment_id from experiments where name = 'bayestopics/first_look'")
         names = [name for (name,) in store.execute(f"select name from runs where {ours}")]
         metrics = [key for (key,) in store.execute(f"select distinct key from latest_metrics where {ours}")]
     metrics = [key for key in metrics if re.search("log_joint|perplexity", key)]
-    assert {"result/perplexity", "trace/log_joint"} <= set(metrics)
+    assert {"main/perplexity", "trace/log_joint"} <= set(metrics)
     with mlflow_server(finished) as address:
         runs = f"{address}/#/experiments/{experiment}/runs?workflowType=machine_learning"
         runs += "&searchFilter=" + quote("tags.study = 'first_look'")

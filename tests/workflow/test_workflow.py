@@ -13,7 +13,7 @@ import time
 import pandas as pd
 import pytest
 
-from bayestopics.runs.publish import CHILD_OF, EXPERIMENT, IDENTITY, PARENT, publish
+from bayestopics.runs.publish import CHILD_OF, IDENTITY, PARENT, publish
 from bayestopics.runs.record import read, same_bits
 from bayestopics.studies.claims import VERDICTS, all_claims
 from conftest import PATIENCE, Project
@@ -94,39 +94,34 @@ def test_every_record_is_one_mlflow_run(finished):
     assert statuses == [("FINISHED",)]
 
 
-def test_figures_and_tables_are_artifacts_of_a_parent_run(finished):
+def test_figures_and_tables_are_artifacts_of_parent_runs(finished):
+    """Every figure and table of a study is with its corpus, or with all of them; every record is below its corpus."""
     from mlflow import MlflowClient
 
     results = finished.folder / "results"
     client = MlflowClient(f"sqlite:///{results / 'mlflow.db'}")
-    experiment = client.get_experiment_by_name(EXPERIMENT).experiment_id
-    (parent,) = client.search_runs([experiment], f"tags.`{PARENT}` = 'first_look, smoke'")
+    experiment = client.get_experiment_by_name("bayestopics/number_of_topics").experiment_id
+    runs = client.search_runs([experiment])
+    parents = {run.data.tags[PARENT]: run.info.run_id for run in runs if PARENT in run.data.tags}
+    corpora = ("tiny-lda", "enumerable", "all corpora")
+    assert sorted(parents) == sorted(f"number_of_topics: {corpus}, smoke" for corpus in corpora)
     for part in ("figures", "tables"):
-        ours = sorted(path.name for path in (results / "smoke" / "first_look" / part).glob("[!.]*"))
-        artifacts = client.list_artifacts(parent.info.run_id, part)
+        ours = sorted(path.name for path in (results / "smoke" / "number_of_topics" / part).glob("[!.]*"))
+        artifacts = [artifact for run in parents.values() for artifact in client.list_artifacts(run, part)]
         assert sorted(artifact.path.removeprefix(f"{part}/") for artifact in artifacts) == ours
-    children = client.search_runs([experiment], f"tags.`{CHILD_OF}` = '{parent.info.run_id}'")
-    published = json.loads((results / "smoke" / "published.json").read_text())["first_look, smoke"]
-    assert sorted(child.info.run_id for child in children) == sorted(published.values())
-    (claims,) = client.search_runs([experiment], f"tags.`{PARENT}` = 'claims, smoke'")
+    children = [run for run in runs if CHILD_OF in run.data.tags]
+    assert len(children) + len(parents) == len(runs)
+    for run in children:
+        assert run.data.tags[CHILD_OF] == parents[f"number_of_topics: {run.data.tags['corpus']}, smoke"]
+    above = client.get_experiment_by_name("bayestopics").experiment_id
+    (claims,) = client.search_runs([above], f"tags.`{PARENT}` = 'claims, smoke'")
     assert "claims.md" in [artifact.path for artifact in client.list_artifacts(claims.info.run_id)]
 
 
-def test_publishing_twice_leaves_one_run_and_a_cut_publication_is_done_again(copy):
-    from mlflow import MlflowClient
-
+def test_publishing_twice_leaves_one_run(copy):
     results = copy.folder / "results"
-    before = json.loads((results / "smoke" / "published.json").read_text())["first_look, smoke"]
-    folders = [folder for folder in copy.records() if folder.parent.name == "first_look"]
-    assert publish(folders, results) == before
-    # a run that was cut short is still RUNNING
-    client = MlflowClient(f"sqlite:///{results / 'mlflow.db'}")
-    identity, task = next(iter(before.items()))
-    client.update_run(task, status="RUNNING")
-    after = publish(folders, results)
-    assert after.keys() == before.keys()
-    assert after[identity] != task
-    assert {key: after[key] for key in after if key != identity} == {k: before[k] for k in before if k != identity}
+    before = json.loads((results / "smoke" / "published.json").read_text())["runs"]
+    assert publish(copy.records(), results) == before
 
 
 FIRST_LOOK, BLOCKING = "Running runs-1 of first_look", "Running runs-1 of blocking"
@@ -182,7 +177,10 @@ def test_a_killed_workflow_goes_on_and_gives_the_same_records(finished, tmp_path
 
 def test_a_store_whose_making_was_killed_is_made_anew(finished, tmp_path):
     """MLflow cannot go on with migrations that were cut short: a half-made store must not stand in its place."""
-    make = "import sys, pathlib, bayestopics.runs.publish as p; print(p.create_store(pathlib.Path(sys.argv[1])))"
+    make = """
+import sys, pathlib, bayestopics.runs.store as s
+with s.open_store(pathlib.Path(sys.argv[1])) as store: print(store.experiment("").id)
+"""
     command = [sys.executable, "-c", make, str(tmp_path)]
     process = subprocess.Popen(command, env=finished.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + PATIENCE

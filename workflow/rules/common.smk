@@ -10,6 +10,7 @@ import yaml
 from bayestopics.base.code import code_hash, kernel_hash
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.registry import SAFE, Registry
+from bayestopics.runs import publish as publishing
 from bayestopics.studies import plan as plans
 from bayestopics.studies.claims import modules_with_claims
 from bayestopics.studies.errors import CAPTION as ERRORS_CAPTION
@@ -269,19 +270,56 @@ def shown_by_study(wildcards):
 
 
 def to_publish(study):
-    """The parent run of a study, with the records that are its children and its artifacts."""
-    return {f"{study}, {SCALE}": {"records": list(records_of(study).values()), "shown": shown_of(study)}}
+    """The parent runs of a study, one for each corpus, with the records that are its children and with its artifacts.
+
+    What is shown of several corpora belongs to a parent run of all corpora.
+    """
+    plan, parents = PLANS[study], {}
+
+    def below(corpora):
+        name = f"{study}: {corpora.pop() if len(corpora) == 1 else 'all corpora'}, {SCALE}"
+        return parents.setdefault(name, {"study": study, "records": [], "shown": []})
+
+    for run, folder in records_of(study).items():
+        below({plan.runs[run].corpus or "no corpus"})["records"].append(folder)
+    for part, endings in (("figures", ["png"]), ("tables", ["csv", "html"])):
+        for name, made in getattr(plan, part).items():
+            files = [f"{RESULTS}/{study}/{part}/{name}.{ending}" for ending in endings]
+            below({plan.runs[run].corpus or "no corpus" for run in made.runs})["shown"] += files
+    if errors_of(study):
+        below(set())["shown"] += [f"{RESULTS}/{study}/tables/errors.{ending}" for ending in ("csv", "html")]
+    return parents
 
 
 def study_to_publish(wildcards):
     return to_publish(wildcards.study)
 
 
-def rest_to_publish(wildcards, input):
-    rest = {f"claims, {SCALE}": {"records": [], "shown": list(input.claims)}}
+def rest_to_publish(wildcards):
+    claims = [f"{RESULTS}/claims.{ending}" for ending in ("csv", "md", "html")] + [f"{RESULTS}/claims"]
+    rest = {f"claims, {SCALE}": {"study": "", "records": [], "shown": claims}}
     for study in STUDIES if TOGETHER else ():
         rest |= to_publish(study)
     return rest
+
+
+def published_lists():
+    """The lists of published runs; at scale smoke there is one for all studies."""
+    return [Path(RESULTS, *folder, "published.json") for folder in ([], *([study] for study in STUDIES))]
+
+
+def forget_what_is_not_published():
+    """Delete the lists of runs that are not in the store, so that these runs are published again."""
+    for path in published_lists():
+        if path.is_file() and publishing.problem_of(path):
+            path.unlink()
+
+
+def say_what_is_not_published():
+    """One line, whatever the number of studies."""
+    problems = [publishing.problem_of(path) for path in published_lists() if path.is_file()]
+    if problem := next(filter(None, problems), None):
+        print(f"NOT PUBLISHED: {problem}. The results are complete; `make publish` catches up.", file=sys.stderr)
 
 
 def code_of_claims(wildcards):
@@ -319,3 +357,4 @@ def compile_kernels():
 
 if FIRST and not REPORTING:
     forget_jobs_without_records()
+    forget_what_is_not_published()
