@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayestopics.api import evidence, fit, hdp, hyper, score, select, simulate, topic_posterior
+    from bayestopics.api import evidence, fit, hdp, hyper, infer, score, select, simulate, topic_posterior
     from bayestopics.base.problems import InputError
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
     from bayestopics.estimators import HDP, LDA
@@ -32,6 +32,7 @@ __all__ = [
     "fit",
     "hdp",
     "hyper",
+    "infer",
     "read_corpus",
     "score",
     "select",
@@ -43,7 +44,8 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(
-        ("evidence", "fit", "hdp", "hyper", "score", "select", "simulate", "topic_posterior"), "bayestopics.api"
+        ("evidence", "fit", "hdp", "hyper", "infer", "score", "select", "simulate", "topic_posterior"),
+        "bayestopics.api",
     ),
     **dict.fromkeys(("Corpus", "Pruning", "read_corpus", "write_corpus"), "bayestopics.corpus"),
     **dict.fromkeys(("HDP", "LDA"), "bayestopics.estimators"),

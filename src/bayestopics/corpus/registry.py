@@ -20,6 +20,7 @@ import yaml
 from bayestopics.base.files import decode, read_bytes
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
+from bayestopics.base.wording import did_you_mean
 from bayestopics.corpus import read_corpus, write_corpus
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.download import DownloadError, download, offered
@@ -92,7 +93,8 @@ class Registry:
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
-            raise InputError(f"unknown corpus {name!r}; the registered corpora are {', '.join(self.entries)}")
+            near = did_you_mean(name, self.entries) or f"; the registered corpora are {', '.join(self.entries)}"
+            raise InputError(f"unknown corpus {name!r}{near}")
         return self.entries[name]
 
     def cached(self, name: str) -> Path:
