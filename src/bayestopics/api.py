@@ -124,7 +124,7 @@ def infer(
     Parameters
     ----------
     corpus : Corpus
-        The new documents. Their terms are recognised by name; those that the fit does not know are left out and counted.
+        The new documents. Terms are recognised by name; those that the fit does not know are left out and counted.
     fit : FitResult, or folder
         The result of `fit`, or the folder of its record.
     sweeps, burn_in : int

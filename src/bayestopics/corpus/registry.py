@@ -85,8 +85,8 @@ class Registry:
     def __init__(self, config: Path | None = None, data: Path | None = None, mirror: Path | None = None) -> None:
         config = config or default_config()
         self.entries = _read_config(config)
-        self.root = config.parent.parent  # an entry's `path` is relative to this folder
-        self.data = data or self.root / "data"
+        self.root = Path.cwd() if config == IN_WHEEL else config.parent.parent  # an entry's `path` is relative to it
+        self.data = data or (_user_cache() if config == IN_WHEEL else self.root / "data")
         place = os.environ.get("BAYESTOPICS_MIRROR")
         self.mirror = mirror or (Path(place) if place else None)
         self._packages: dict[tuple[str, str], bool] = {}  # which packages pip can get, as far as it was asked
@@ -337,10 +337,21 @@ def _read_config(config: Path) -> dict[str, Entry]:
     return entries
 
 
+def _user_cache() -> Path:
+    """Outside of a checkout, corpora are kept where the compiled kernels are."""
+    from bayestopics.base.jit import CACHE  # takes a second
+
+    return CACHE / "corpora"
+
+
+IN_WHEEL = Path(__file__).parent / "corpora.yaml"  # a copy that the build puts there
+
+
 def default_config() -> Path:
-    """config/corpora.yaml in the working folder, or in the checkout that this package is installed from."""
-    candidates = [Path.cwd(), Path(__file__).parents[3]]
-    for root in candidates:
-        if (root / "config" / "corpora.yaml").is_file():
-            return root / "config" / "corpora.yaml"
+    """config/corpora.yaml in the working folder, or in the checkout that this package is installed from, or the copy in
+    an installed package."""
+    candidates = [root / "config" / "corpora.yaml" for root in (Path.cwd(), Path(__file__).parents[3])]
+    for config in (*candidates, IN_WHEEL):
+        if config.is_file():
+            return config
     raise InputError("there is no config/corpora.yaml here: registered corpora exist only in a checkout of the project")
