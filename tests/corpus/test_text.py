@@ -14,7 +14,7 @@ import pytest
 
 from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, Pruning
-from bayestopics.corpus.text import stop_words
+from bayestopics.corpus.text import language_note, stop_words
 
 EVERYTHING = Pruning(stop_words="none")
 
@@ -271,3 +271,24 @@ def test_a_script_without_spaces_is_no_list_of_ids() -> None:
 
 def test_nine_texts_of_one_word_are_read() -> None:
     assert Corpus.from_texts(IDS[:9], pruning=Pruning(token_pattern=r"\w+")).term_count == 10  # and the word id
+
+
+SENTENCES = {
+    "English": "The owl hunts at night in the forest, and it sleeps for most of the day, as it is tired of the hunt. ",
+    "German": "Die Eule jagt in der Nacht, und sie schläft am Tag, weil es nicht leicht ist, von der Jagd zu leben. ",
+    "French": "Le hibou chasse dans la nuit et dort pour la journée, ce qui est bien pour les autres et pas pour lui. ",
+    "none": "owl hunts night forest sleeps day tired hunt mouse tree branch feather wing claw beak moon ",
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("English", None), ("German", "--stop-words de"), ("French", "--stop-words fr"), ("none", "another language")],
+)
+def test_texts_in_another_language_are_noticed(language: str, said: str | None) -> None:
+    texts = [10 * SENTENCES[language]] * 4
+    note = language_note(texts, "english", "x")
+    assert note is None if said is None else said in str(note)
+    assert language_note(texts, "none", "x") is None
+    assert language_note(texts[:1], "english", "x") is None  # too short to tell
+    assert Corpus.from_texts(texts).notes == (() if note is None else (note.replace("x:", "corpus:", 1),))

@@ -441,7 +441,7 @@ def test_command(path: Path, capsys: Capture) -> None:
 def test_command_for_people(path: Path, capsys: Capture) -> None:
     assert command(path, "--beta", "drawn", "--warm-up", 3) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = ["mean log probability of a document", "its Monte Carlo standard error"]
+    names = ["mean log probability of a document (nats)", "its Monte Carlo standard error"]
     names += ["its error from the choice of documents", "perplexity per word"]
     assert [line.split("  ")[0] for line in lines[:4]] == names
     assert [line[:9] for line in lines[4:]] == ["warning: "] * 3

@@ -10,7 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayestopics.base.wording import at_the_end, show_warnings
+from bayestopics.evidence.compute import summary as evidence_summary
+from bayestopics.lda.state import Prior
 from bayestopics.runs import fit, hdp, kinds, words
+from bayestopics.runs import score as score_run
 from bayestopics.runs.driver import seconds_in
 from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.result import Result
@@ -200,3 +204,59 @@ def test_a_result_of_a_study_is_no_command() -> None:
     task = Task("fit", "smoke", "fit", {}, 1, "x", "f", "c")
     assert class_of(task) is Result
     assert class_of(dataclasses.replace(task, scale=OWN)) is FitResult
+
+
+def test_three_warnings_on_top_and_the_rest_as_details() -> None:
+    found = of_kind(kinds.EvidenceResult, "evidence", {}, {})
+    one = dataclasses.replace(found, warnings=list("abcde"))
+    assert show_warnings(one.warnings) == [
+        "warning: a",
+        "warning: b",
+        "warning: c",
+        "details (2 more):",
+        "  - d",
+        "  - e",
+    ]
+    assert show_warnings(list("ab")) == ["warning: a", "warning: b"]
+    shown = Result._repr_html_(dataclasses.replace(Result(found.task, {}, list("abcde"), versions={})))
+    top, details = shown.split("<details>")
+    assert "<li>c</li>" in top
+    assert "<li>d</li>" not in top
+    assert "<li>d</li><li>e</li>" in details
+
+
+def test_the_largest_number_of_topics_that_was_tried_may_not_be_the_best() -> None:
+    assert at_the_end([2, 4, 3], 4, "score")[0].endswith("such as --topics 4-8; 4 was the largest.")
+    assert at_the_end([2, 4, 3], 3, "score") == at_the_end([4], 4, "score") == []
+    for logs, expected in (([[1.0, 1.0], [2.0, 2.0]], 1), ([[2.0, 2.0], [1.0, 1.0]], 0)):
+        said = evidence_summary("reference", Prior(), [2, 3], logs, [[0.0] * 2] * 2)["warnings"]
+        assert sum("end of the range" in one for one in said) == expected
+
+
+def test_values_are_rounded_to_what_is_known() -> None:
+    shown = [kinds.with_error(-9801.91, error, ",.2f") for error in (42.09, 0.24, 0.0031, None, 0.0)]
+    assert shown == ["-9,802", "-9,801.91", "-9,801.9100", "-9,801.91", "-9,801.91"]
+
+
+def scored(logs: list[float]) -> tuple[dict[str, Any], dict[str, pd.DataFrame], list[str]]:
+    """A completion score of four documents with one, two, one and two held-out words."""
+    words = [1, 2, 1, 2]
+    table = pd.DataFrame({"document": range(4), "tokens": words, "log_probability": logs})
+    answer = {"log_score": sum(logs) / 6, "standard_error": 0.01, "perplexity": 9.0}
+    return answer, {"heldout": table, "batches": pd.DataFrame({"sweeps": [1]})}, []
+
+
+def test_scores_of_several_numbers_of_topics_are_compared_on_the_same_documents() -> None:
+    """Guards the error of the difference: documents differ much more from each other than from model to model."""
+    task = Task("score", OWN, "completion", {"method": "completion", "topics": [2, 3, 4]}, 1, "x", "f00d", "c0de")
+    far = [one - 1.2 * n for one, n in zip([-1.0, -9.0, -2.0, -6.0], [1, 2, 1, 2], strict=True)]
+    found = {2: scored(far), 3: scored([-1.0, -9.0, -2.0, -6.0]), 4: scored([-1.5, -8.4, -2.1, -6.2])}
+    result = score_run._together(task, found)
+    assert (result.answer["best"], result.answer["not_excluded"]) == (3, [3, 4])
+    assert result.answer["difference"] == pytest.approx([-1.2, 0.0, -0.2 / 6])
+    assert result.answer["difference_error"][0] == pytest.approx(0.0, abs=1e-12)  # the same for each word
+    lead, mean = np.array([-0.5, 0.6, -0.1, -0.2]), -0.2 / 6
+    by_hand = np.sqrt(np.sum((lead - mean * np.array([1, 2, 1, 2])) ** 2) / 3 / 4) / 1.5
+    assert result.answer["difference_error"][2] == pytest.approx(by_hand)
+    assert result.tables["heldout"]["topics"].tolist() == [2] * 4 + [3] * 4 + [4] * 4
+    assert result.warnings == []

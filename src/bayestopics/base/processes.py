@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
@@ -156,6 +156,11 @@ def using_threads(count: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+def at_most_threads(count: int) -> AbstractContextManager[None]:
+    """The same, but never more threads than numba has."""
+    return using_threads(min(count, numba.config.NUMBA_NUM_THREADS))
 
 
 # -- in a worker -----------------------------------------------------------------------------------

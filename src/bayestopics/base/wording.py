@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 NAT = "a difference of 1 nat is a factor of 2.7 in probability"
 
@@ -21,6 +22,37 @@ def explain_once(warnings: Iterable[str]) -> list[str]:
         result.append(warning.replace(f" ({NAT})", "") if explained else warning)
         explained = explained or NAT in warning
     return result
+
+
+ON_TOP = 3  # warnings that are shown at once; the others are details
+
+
+def on_top(warnings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The warnings to show at once, and the rest, for the details. Methods put the gravest first."""
+    return list(warnings[:ON_TOP]), list(warnings[ON_TOP:])
+
+
+def show_warnings(warnings: Sequence[str]) -> list[str]:
+    """Lines for a terminal: the gravest warnings, and below them the others as details."""
+    first, rest = on_top(warnings)
+    lines = [f"warning: {warning}" for warning in first]
+    return [*lines, f"details ({len(rest)} more):", *(f"  - {one}" for one in rest)] if rest else lines
+
+
+def at_the_end(topics: Sequence[int], best: int, what: str) -> list[str]:
+    """A warning if the best of several numbers of topics is the largest one that was tried."""
+    if len(set(topics)) < 2 or best != max(topics):
+        return []
+    return [
+        f"The best {what} is at the end of the range that was tried, so more topics may be better still, and the best "
+        f"number is not known yet. Try larger T, such as --topics {best}-{2 * best}; {best} was the largest."
+    ]
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known word that is most like it, if one is."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 LONGEST_QUOTE = 60

@@ -20,7 +20,7 @@ from bayestopics.base.plotting import save, use_style
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import using_threads
 from bayestopics.base.stopwatch import cpu_model
-from bayestopics.bench import corpora, hdp_pages, memory, pages
+from bayestopics.bench import corpora, hdp_pages, inference, memory, pages
 from bayestopics.bench.growth import growth
 from bayestopics.bench.hdp import PEERS, HdpEffort, measure
 from bayestopics.bench.programs import OURS, PRIOR, PROGRAMS, choose, peer_versions
@@ -29,17 +29,17 @@ from bayestopics.runs.result import versions
 
 # T = 1024 is the largest in Zhang & Sisson
 FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}
-FULL |= {"hdp": ("kos",), "hdp_effort": HdpEffort()}
+FULL |= {"inference": ("kos", (20, 100)), "hdp": ("kos",), "hdp_effort": HdpEffort()}
 QUICK = {"corpora": "tiny-lda", "topics": "4,8", "effort": Effort(rounds=2, warm_up=3), "memory": ("tiny-lda", 8)}
 SMALL = HdpEffort(rounds=2, warm_up=3, etas=(0.1,), budget=0.1, checks=3, components=(5, 50))
-QUICK |= {"hdp": ("tiny-hdp",), "hdp_effort": SMALL}
+QUICK |= {"inference": ("tiny-lda", (4,)), "hdp": ("tiny-hdp",), "hdp_effort": SMALL}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     use_style()
     try:
         options = _parser().parse_args(arguments)
-        part = run_memory if options.memory else run_hdp if options.hdp else run
+        part = run_memory if options.memory else run_hdp if options.hdp else run_inference if options.infer else run
         part(options, QUICK if options.quick else FULL)
         return 0
     except InputError as error:
@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="names of programs (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="make a smoke run on a tiny corpus, in seconds")
     parser.add_argument("--memory", action="store_true", help="measure peak memory only")
+    parser.add_argument("--infer", action="store_true", help="measure the inference for new documents only")
     parser.add_argument("--hdp", action="store_true", help="measure the HDP only")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="output folder (default %(default)s)")
     return parser
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace, defaults: dict[str, Any]) -> None:
                 bar.update()
     table = pd.concat(tables, ignore_index=True)
     measured = run_memory(options, defaults)
+    run_inference(options, defaults)
     of_hdp = run_hdp(options, defaults)
     machine = {
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -121,6 +123,19 @@ def run_memory(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.Data
     for name in measured.loc[measured["peak_mb"] > memory.GOAL_MB, "program"]:
         print(f"above the goal: {name}")
     return measured
+
+
+def run_inference(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.DataFrame:
+    """Compare the inference for new documents with tomotopy's; print it and write it to inference.csv."""
+    corpus, topic_counts = defaults["inference"]
+    (corpus, *_), _ = corpora.within_reach([corpus])
+    present, _ = choose(name for name in ("tomotopy",) if name in options.programs.split(","))
+    texts, rounds = corpora.load(corpus), defaults["effort"].rounds
+    parts = [inference.measure(texts, topics, rounds, bool(present)) for topics in topic_counts]
+    table = pd.concat(parts, ignore_index=True)
+    _write(options.out / "inference.csv", table.to_csv(index=False))
+    print(f"\nTopics of new documents, CPU time in one thread\n{table.round(3).to_string(index=False)}")
+    return table
 
 
 def run_hdp(options: argparse.Namespace, defaults: dict[str, Any]) -> dict[str, pd.DataFrame]:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NoReturn, TypeVar
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import quoted, visible
+from bayestopics.base.wording import did_you_mean, quoted, visible
 from bayestopics.corpus.text import TOKEN
 from bayestopics.lda import SAMPLERS
 
@@ -20,10 +20,27 @@ Value = TypeVar("Value", int, float)
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but an error is one line."""
+    """argparse, but an error is one line, and an unknown word gets the known one that is most like it."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message} (see `{self.prog} --help`)")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """A command refuses what it does not know itself, because only it knows its options."""
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and self._subparsers is None:
+            option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
+            if option is None:
+                self.error(f"unrecognized arguments: {' '.join(rest)}")
+            self.error(f"unknown option {option}{did_you_mean(option, self._option_string_actions)}")
+        return found, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            error.message += did_you_mean(str(value), map(str, action.choices or ()))
+            raise
 
 
 class HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -106,11 +123,15 @@ ETA = "Dirichlet parameter of the terms in a topic (small: few terms per topic)"
 SAMPLER = f"sampler of the topics: {', '.join(SAMPLERS)}"
 
 
-def model(sweeps: int, burn_in: int) -> Parser:
-    """One number of topics, the prior, the sampler and the length of its chains."""
+def model(sweeps: int, burn_in: int, several: bool = False) -> Parser:
+    """The number of topics, or several, the prior, the sampler and the length of its chains."""
     parent = Parser(add_help=False)
     group = parent.add_argument_group("model and chain")
-    group.add_argument("--topics", type=topic_count, default=10, metavar="T", help="number of topics")
+    if several:
+        about = "number of topics, or several to compare: 5, 1-6 or 5,10,20"
+        group.add_argument("--topics", type=counts, default="10", metavar="T", help=about)
+    else:
+        group.add_argument("--topics", type=topic_count, default=10, metavar="T", help="number of topics")
     about = f"{ALPHA}; one number for all topics, or T numbers (0.1,0.2,...)"
     group.add_argument("--alpha", type=alpha, default=0.1, metavar="A", help=about)
     group.add_argument("--eta", type=number, default=0.01, metavar="E", help=ETA)

@@ -1,4 +1,4 @@
-"""bayestopics corpus info, simulate, convert, list"""
+"""bayestopics corpus info, demo, simulate, convert, list"""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # the values, and th
 def add(commands: Any, output: Parser) -> None:
     help = "show the size of a corpus (documents, terms, tokens) and its fingerprint"
     add_parser(commands, "info", [reading(), output], help).set_defaults(look=info)
+    help = "write a demo corpus to try the commands on: invented reports with dates, a CSV file; five topics are right"
+    shown = add_parser(commands, "demo", [output], help)
+    shown.set_defaults(look=demo)
+    shown.add_argument("--documents", type=positive, default=300, metavar="D", help="number of reports")
+    about = "seed of the random numbers; the same seed gives the same reports"
+    shown.add_argument("--seed", type=seed, default=1, metavar="s", help=about)
+    shown.add_argument("--out", default="demo.csv", metavar="FILE.csv", help="file to write")
     help = "simulate a corpus from latent Dirichlet allocation (LDA)"
     simulated = add_parser(commands, "simulate", [output], help)
     simulated.set_defaults(look=simulate)
@@ -85,6 +92,19 @@ def list_corpora(options: argparse.Namespace) -> tuple[Summary, str]:
     }
     lines = [f"{name:24} {row['where'] or 'not available':14} {row['title']}" for name, row in found.items()]
     return found, "\n".join(lines)
+
+
+def demo(options: argparse.Namespace) -> tuple[Summary, str]:
+    from bayestopics.base.files import replacing
+    from bayestopics.corpus.demo import demo_texts
+
+    out = Path(options.out)
+    if out.suffix != ".csv" or out.is_dir():
+        raise InputError(f"--out {out}: the name of a file is needed that ends in .csv")
+    table = demo_texts(options.documents, options.seed)
+    with replacing(out) as temporary:
+        table.to_csv(temporary, index=False)
+    return _shown({"out": str(out), "documents": len(table), "columns": ", ".join(table.columns)})
 
 
 def simulate(options: argparse.Namespace) -> tuple[Summary, str]:

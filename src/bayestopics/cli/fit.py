@@ -31,7 +31,8 @@ def check(options: argparse.Namespace) -> Prior:
 
     sampler(options.sampler)
     prior = Prior(options.alpha, options.eta)
-    prior.alpha_vector(options.topics)
+    for topics in options.topics if isinstance(options.topics, list) else [options.topics]:
+        prior.alpha_vector(topics)
     return prior
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bayestopics import __version__
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import visible
-from bayestopics.cli import corpus, evidence, fit, hdp, hyper, score, select, topics
+from bayestopics.cli import corpus, evidence, fit, hdp, hyper, infer, score, select, topics
 from bayestopics.cli.arguments import Parser, add_command, output, say
 
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ Bayesian topic models: how many topics, which hyperparameters, how good are
 the predictions? Every answer comes with its error.
 
   bayestopics corpus info my.ldac              can the corpus be read?
-  bayestopics fit my.ldac --topics 20          find 20 topics
+  bayestopics fit my.ldac --topics 20          find 20 topics and list them
+  bayestopics infer new.csv --fit DIR          topics of new documents, by a fit
   bayestopics evidence my.ldac --topics 2-12   compare 2 to 12 topics
-  bayestopics topics my.ldac --max 40          posterior of the number of topics
+  bayestopics topics my.ldac --max 40          how many topics? their posterior
   bayestopics hyper my.ldac --topics 20        find alpha and eta for 20 topics
   bayestopics select my.ldac --out report      choose all three, write a report
   bayestopics hdp my.ldac                      let the model find their number
-  bayestopics score my.ldac --topics 20        predict held-out words
+  bayestopics score my.ldac --topics 5,10,20   predict held-out words
 
 PATH is a registered corpus (see `bayestopics corpus list`) or your own file:
   x.csv, x.tsv         texts, one per row, in a column `text` or --text-column
@@ -52,7 +53,7 @@ given again. Every command but corpus can keep its result in a folder
 (--out DIR) and publish it to MLflow (--track); every command can print JSON
 (--json).
 """
-COMMANDS = (fit, evidence, topics, hyper, select, hdp, score)
+COMMANDS = (fit, infer, evidence, topics, hyper, select, hdp, score)
 
 
 def build_parser() -> Parser:

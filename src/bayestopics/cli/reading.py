@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import did_you_mean
 from bayestopics.cli.arguments import say
 from bayestopics.corpus import Corpus, Pruning, read_corpus
 from bayestopics.corpus.registry import Registry, default_config
@@ -20,7 +21,9 @@ def load(options: argparse.Namespace) -> Corpus:
         except InputError as error:
             raise InputError(f"{path}: no such file or folder, and {error}") from None
         if options.path in registry.entries:
-            return _checked(registry.load(options.path), options)
+            return _noted(registry.load(options.path), options)
+        if near := did_you_mean(options.path, registry.entries):
+            raise InputError(f"{path}: no such file or folder, and no registered corpus of that name{near}")
     corpus = read_corpus(
         path,
         text_column=options.text_column,
@@ -29,10 +32,7 @@ def load(options: argparse.Namespace) -> Corpus:
         pruning=pruning_of(options),
         encoding=options.encoding,
     )
-    _checked(corpus, options)
-    for note in corpus.notes:  # at once: nobody should wait for topics of the wrong column
-        say(f"note: {note}")
-    return corpus
+    return _noted(corpus, options)
 
 
 def pruning_of(options: argparse.Namespace) -> Pruning:
@@ -44,6 +44,14 @@ def pruning_of(options: argparse.Namespace) -> Pruning:
         token_pattern=options.token_pattern,
         ngrams=options.ngrams,
     )
+
+
+def _noted(corpus: Corpus, options: argparse.Namespace) -> Corpus:
+    """The corpus, checked; its notes are printed at once: nobody should wait for topics of the wrong column."""
+    _checked(corpus, options)
+    for note in corpus.notes:
+        say(f"note: {note}")
+    return corpus
 
 
 def _checked(corpus: Corpus, options: argparse.Namespace) -> Corpus:

@@ -23,12 +23,12 @@ from bayestopics.predict import BETAS, ESTIMATORS, METHODS
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
-    from bayestopics.runs.kinds import ScoreResult
+    from bayestopics.runs.score_result import ScoreResult
 
 __all__ = ["HELP", "NAME", "PARENTS", "arguments", "call", "check"]
 
 NAME, HELP = "score", "measure how well a model predicts held-out words or documents, with the Monte Carlo error"
-PARENTS = (model(200, 200),)
+PARENTS = (model(200, 200, several=True),)
 
 
 def arguments(parser: Parser) -> None:
@@ -74,4 +74,5 @@ def call(corpus: Corpus, options: argparse.Namespace) -> ScoreResult:
     work = given(options, "method", "sampler", "sweeps", "burn_in", "workers")
     of_methods = given(options, "heldout", "documents", "thin", "estimator", "chains", "forget", "steps", "tolerance")
     of_methods |= given(options, "particles", "beta", "warm_up")
-    return score(corpus, options.topics, check(options), **work, **of_methods, **options.place)
+    topics = options.topics if len(options.topics) > 1 else options.topics[0]
+    return score(corpus, topics, check(options), **work, **of_methods, **options.place)

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.runs.kinds import TopicPosteriorResult
 
-NAME, HELP = "topics", "estimate the posterior of the number of topics T, and check whether it can be trusted"
+NAME = "topics"
+HELP = (
+    "estimate how many topics there are: the posterior of the number of topics T, and whether it can be trusted "
+    "(`fit` lists the topics themselves)"
+)
 PARENTS = ()
 
 

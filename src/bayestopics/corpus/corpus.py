@@ -16,7 +16,7 @@ from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import quoted
 from bayestopics.corpus.columns import documents_of
-from bayestopics.corpus.text import Pruning, count_terms
+from bayestopics.corpus.text import Pruning, count_terms, language_note
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 MOST_TOKENS = np.iinfo(np.int32).max
@@ -146,7 +146,8 @@ class Corpus:
             raise InputError(f"{name}: the corpus is empty (0 documents)")
         counts, vocabulary, note = count_terms(found.texts, pruning, name)
         corpus = cls.from_sparse(counts, vocabulary, found.labels if labels is None else labels, name)
-        return replace(corpus, metadata=found.metadata, notes=(*found.notes, *([note] if note else [])))
+        said = [one for one in (note, language_note(found.texts, pruning.stop_words, name)) if one]
+        return replace(corpus, metadata=found.metadata, notes=(*found.notes, *said))
 
     @classmethod
     def from_sparse(

@@ -251,6 +251,11 @@ def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None 
     return _from_triples(path, body, 4, (documents, header_terms, announced), vocabulary, terms)
 
 
+def read_uci_body(path: Path, header: tuple[int, ...], vocabulary: list[str] | None = None) -> Corpus:
+    """UCI bag of words without its header lines: `header` has the numbers of documents, terms and entries."""
+    return _from_triples(path, _text(path), 1, header, vocabulary, None)
+
+
 def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
     """Matrix Market (coordinate, general), documents x terms, as gensim's MmCorpus writes it; ids from 1."""
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))

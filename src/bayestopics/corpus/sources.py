@@ -23,8 +23,10 @@ from scipy.io.matlab import MatReadError
 from bayestopics.base.files import decode, read_bytes, read_lines
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.corpus.formats import read_ldac, read_uci
+from bayestopics.corpus.formats import read_ldac, read_uci, read_uci_body
+from bayestopics.corpus.packages import extract
 from bayestopics.corpus.text import Pruning
+from bayestopics.corpus.text_files import read_text_table
 
 Files = dict[str, Path]
 Options = dict[str, Any]
@@ -48,6 +50,19 @@ def ldac(files: Files, options: Options) -> Corpus:
 
 def uci(files: Files, options: Options) -> Corpus:
     return read_uci(files["counts"], _vocabulary(files))
+
+
+def uci_body(files: Files, options: Options) -> Corpus:
+    """UCI bag of words without its header, which `options` gives: documents, terms, entries. Without a vocabulary, the
+    terms are numbered."""
+    vocabulary = _vocabulary(files) if "vocabulary" in files else None
+    return read_uci_body(files["counts"], tuple(options["header"]), vocabulary)
+
+
+def zipped_table(files: Files, options: Options) -> Corpus:
+    """A CSV with one text per row, as the only file of a zip archive; its other columns become the metadata."""
+    table = extract(files["archive"], options["table"], files["archive"].with_name(options["table"]))
+    return read_text_table(table, options.get("text_column"), True, pruning_of(options), "utf-8")
 
 
 def package(files: Files, options: Options) -> Corpus:
@@ -139,7 +154,9 @@ def pruning_of(options: Options) -> Pruning:
 READERS: dict[str, Callable[[Files, Options], Corpus]] = {
     "ldac": ldac,
     "uci": uci,
+    "uci-body": uci_body,
     "package": package,
+    "zipped-table": zipped_table,
     "roweis-w100": roweis_w100,
     "tsv-columns": tsv_columns,
     "nips-abstracts": nips_abstracts,

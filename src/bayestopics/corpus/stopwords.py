@@ -28,3 +28,14 @@ etc yes ll ve re
 """
 
 ENGLISH = frozenset(WORDS.split())
+
+# The most frequent function words of other languages, to notice texts that English stop words do not fit. Words that
+# are frequent in English too are left out, such as "die", "as" and "in".
+OTHERS = {
+    "German": ("de", "der und das nicht ist ein eine zu den mit von auf für sich dem des auch es wir"),
+    "French": ("fr", "le la les des et est une dans que pour pas du qui sur au ne ce avec"),
+    "Spanish": ("es", "el los las del que una por para se lo su es más como y"),
+    "Italian": ("it", "il di che della una sono del la con si nel anche dei gli più"),
+    "Portuguese": ("pt", "os do da que não uma para com por mais dos ao se em"),
+    "Dutch": ("nl", "de het een van en niet dat voor zijn op te ook aan wij"),
+}

@@ -20,7 +20,7 @@ import scipy.sparse as sparse
 
 from bayestopics.base.files import read_lines
 from bayestopics.base.problems import InputError
-from bayestopics.corpus.stopwords import ENGLISH
+from bayestopics.corpus.stopwords import ENGLISH, OTHERS
 
 TOKEN = r"[^\W\d_]{3,}"
 # with fewer documents, a term that occurs in only one of them, or in more than half, says little about the term
@@ -125,6 +125,40 @@ def _stop_words_of_language(code: str) -> frozenset[str]:
         known = ", ".join(sorted(stopwordsiso.langs()))
         raise InputError(f"stop words {code}: the package stopwordsiso does not know this language; it knows {known}")
     return frozenset(stopwordsiso.stopwords(code))
+
+
+LOOKED_AT = 200_000  # characters, from all parts of the texts
+FEWEST_WORDS = 300  # with fewer words, shares say little
+# English texts have 25 % (tweets) to 45 % of these words, and texts without stop words up to about 1 %
+FEW_ENGLISH, CLEARLY_OTHER = 0.02, 0.05
+
+
+def language_note(texts: Sequence[Any], choice: str | Collection[str], name: str) -> str | None:
+    """A note if English stop words are left out of texts that seem to be in another language."""
+    if choice != "english" or not all(isinstance(text, str) for text in texts):
+        return None
+    each = max(1, LOOKED_AT // len(texts))
+    words = re.findall(r"[^\W\d_]+", " ".join(text[:each] for text in texts[: LOOKED_AT // 10]).lower())
+    if len(words) < FEWEST_WORDS:
+        return None
+
+    def share(known: Collection[str]) -> float:
+        return sum(word in known for word in words) / len(words)
+
+    english = share(ENGLISH)
+    other, language, code = max((share(frozenset(own.split())), one, code) for one, (code, own) in OTHERS.items())
+    if other > max(english, CLEARLY_OTHER):
+        return (
+            f"{name}: the texts seem to be in {language}, but the stop words are English, so the topics will be full "
+            f"of words such as articles. Use --stop-words {code} (needs the package stopwordsiso) or a file of stop "
+            f"words: {other:.0%} of the words are common words of {language}, {english:.0%} are English stop words"
+        )
+    if english < FEW_ENGLISH:
+        return (
+            f"{name}: are the texts in another language than English? Then name its stop words (--stop-words); if the "
+            f"stop words have been removed already, all is well: {english:.1%} of the words are English stop words"
+        )
+    return None
 
 
 def count_terms(texts: Sequence[Any], pruning: Pruning, name: str) -> tuple[sparse.csr_array, list[str], str | None]:

@@ -19,7 +19,7 @@ from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
-from bayestopics.base.wording import explain_once
+from bayestopics.base.wording import at_the_end, explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.evidence import ANNEALING, ESTIMATORS, METHODS, PATHS
@@ -124,10 +124,12 @@ def summary(
         )
         both = {"one_labelling": [one.log_evidence + math.lgamma(t + 1) for t, one in zip(topics, found, strict=True)]}
     values, errors = [one.log_evidence for one in found], [one.standard_error for one in found]
+    best = topics[int(np.argmax(values))]
+    doubts = [*at_the_end(topics, best, "evidence"), *doubts]
     near = not_excluded(values, errors, len(log_estimates[0]))
     return {
         "topics": list(topics),
-        "best": topics[int(np.argmax(values))],
+        "best": best,
         "not_excluded": list(dict.fromkeys(t for t, one in zip(topics, near, strict=True) if one)),
         "log_evidence": values,
         **both,

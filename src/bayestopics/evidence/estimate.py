@@ -38,8 +38,8 @@ def combine(
     values = np.asarray(log_estimates, dtype=float)
     if nothing := int(np.sum(values == -np.inf)):
         doubts = [
-            f"{nothing} of the {len(values)} runs gave an estimate of zero, so the evidence is not known yet. "
-            f"Use more {unit} (--{unit})."
+            f"Some runs found nothing, so the evidence is not known yet. Use more {unit} (--{unit}): {nothing} of the "
+            f"{len(values)} runs gave an estimate of zero."
         ]
         log_evidence = float(np.logaddexp.reduce(values) - np.log(len(values)))
         return Evidence(log_evidence, None, values.tolist(), unbiased, doubts)
@@ -60,12 +60,13 @@ def combine(
     doubts = []
     if error > LARGE_ERROR:
         doubts.append(
-            f"The runs disagree by about {nats(spread)} ({NAT}), so the evidence is not known yet. "
-            f"Use more {unit} (--{unit}), not more repeats."
+            "The runs disagree, so the evidence is not known yet, and this T may be better or worse than it looks. "
+            f"Use more {unit} (--{unit}), not more repeats: the runs differ by about {nats(spread)} ({NAT})."
         )
     if (share := weights.max() / weights.sum()) > 0.5 and len(values) > 2:
         doubts.append(
-            f"One of the {len(values)} runs carries {share:.0%} of the weight, so the result rests mainly on that one."
+            "The result rests mainly on one run, so its error may be larger than it looks. Use more repeats "
+            f"(--repeats): one of the {len(values)} runs carries {share:.0%} of the weight."
         )
     return Evidence(log_evidence, error, values.tolist(), unbiased, doubts)
 

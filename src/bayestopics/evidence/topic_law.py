@@ -174,25 +174,29 @@ def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[st
         told = ", ".join(f"{mean:.1f} from {start}" for mean, start in zip(means, starts, strict=True))
         size = "infinite" if np.isinf(found.rhat) else f"{found.rhat:.2f}"
         said.append(
-            f"The chains disagree (R-hat of the number of topics is {size}, but converged chains have at most "
-            f"{LARGEST_RHAT}); their means are {told}. Use more iterations (--iterations) and a longer burn-in "
-            "(--burn-in); until they agree, the answer lies between them."
+            "The chains disagree about the number of topics; until they agree, the answer lies between them. Use more "
+            f"iterations (--iterations) and a longer burn-in (--burn-in): their means are {told}, and R-hat of the "
+            f"number of topics is {size}, but converged chains have at most {LARGEST_RHAT}."
         )
     elif found.total_variation is not None and found.total_variation > LARGEST_VARIATION:
         said.append(
-            f"The posteriors of two chains differ by {found.total_variation:.2f} in total variation (0: equal, 1: "
-            "nothing in common). Use more iterations (--iterations)."
+            "Two chains give different probabilities, so they are known only roughly. Use more iterations "
+            f"(--iterations): the posteriors differ by {found.total_variation:.2f} in total variation (0: equal, 1: "
+            "nothing in common)."
         )
     if found.effective_sample_size is not None and found.effective_sample_size < FEWEST_DRAWS:
         said.append(
-            f"All chains together are worth about {found.effective_sample_size:.0f} independent draws of T, so the "
-            "probabilities are rough; look at their errors. Use more iterations (--iterations)."
+            "The probabilities are rough; look at their errors. Use more iterations (--iterations): all chains "
+            f"together are worth about {found.effective_sample_size:.0f} independent draws of T."
         )
     if found.largest_batch > LARGEST_BATCH:
         said.append(
-            f"A twentieth of a chain carries {found.largest_batch:.0%} of its weight, so its result rests mainly on "
-            "that part. Use more iterations (--iterations)."
+            "The result of a chain rests mainly on a small part of it, and may change with another seed. Use more "
+            f"iterations (--iterations): a twentieth of the chain carries {found.largest_batch:.0%} of its weight."
         )
     if prior.high is not None and (share := found.posterior.get(prior.high, 0.0)) > AT_THE_END:
-        said.append(f"{share:.0%} of the posterior is at the largest number of topics, {prior.high}. Raise --max.")
+        said.append(
+            "The range of T ends too early, so more topics may be better still. Raise --max: "
+            f"{share:.0%} of the posterior is at the largest number of topics, {prior.high}."
+        )
     return said

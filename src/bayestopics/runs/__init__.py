@@ -9,5 +9,6 @@ KINDS = {
     "hyper": "bayestopics.runs.kinds:HyperResult",
     "select": "bayestopics.runs.kinds:SelectResult",
     "hdp": "bayestopics.runs.kinds:HdpResult",
-    "score": "bayestopics.runs.kinds:ScoreResult",
+    "infer": "bayestopics.runs.infer_result:InferResult",
+    "score": "bayestopics.runs.score_result:ScoreResult",
 }

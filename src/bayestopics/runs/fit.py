@@ -187,17 +187,18 @@ def _doubts(corpus: Corpus, rhat: float | None, effective_of_one: float | None) 
         said.append(disagreement(rhat))
     if effective_of_one is not None and effective_of_one < FEWEST_EFFECTIVE:
         said.append(
-            f"The single chain has an effective sample size of {effective_of_one:.0f}, so it may not have left its "
-            f"start, and at least {FEWEST_EFFECTIVE} are needed to know its error. Use more sweeps (--sweeps) and "
-            "several chains (--chains)."
+            "The single chain may not have left its start, so neither its topics nor their errors are known. Use "
+            "several chains (--chains) and more sweeps (--sweeps): the single chain has an effective sample size of "
+            f"{effective_of_one:.0f}, and at least {FEWEST_EFFECTIVE} are needed."
         )
     return said
 
 
 def disagreement(rhat: float) -> str:
     return (
-        f"The chains disagree: R-hat of the log joint is {rhat:.3f}, but converged chains have at most {LARGEST_RHAT}. "
-        "Use more sweeps (--sweeps) and a longer burn-in (--burn-in); until they agree, trust none of them."
+        "The chains disagree: they have not all found the same topics, so another seed may give other topics. Trust "
+        "the topics that most chains have, or use more sweeps (--sweeps) and a longer burn-in (--burn-in): R-hat of "
+        f"the log joint is {rhat:.3f}, but converged chains have at most {LARGEST_RHAT}."
     )
 
 

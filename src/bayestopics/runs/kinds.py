@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import NAT, in_figure, visible
+from bayestopics.base.wording import NAT, in_figure, show_warnings, visible
 from bayestopics.runs.record import check_place, read, write
 from bayestopics.runs.result import Result, Summary
 
@@ -117,7 +117,8 @@ class TopicPosteriorResult(CommandResult):
         lines += [_hyper_line(name, summary.pop(name)) for name in ("alpha", "eta") if name in summary]
         known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
         rest = {name: value for name, value in summary.items() if name != "posterior" and name in known}
-        return "\n".join([*words, *lines, show_values(rest, JUMP if self.task.name == "jump" else {})])
+        about = f"(this is about the number of topics; `bayestopics fit --topics {summary['mode']}` lists the topics)"
+        return "\n".join([*words, *lines, about, "", show_values(rest, JUMP if self.task.name == "jump" else {})])
 
     def plot(self) -> Figure:
         from bayestopics.runs.plots import draw_posterior
@@ -300,37 +301,6 @@ class HdpResult(CommandResult):
         return chains_to_arviz(self, kept, ["topics", "log_joint"])
 
 
-class ScoreResult(CommandResult):
-    """How well a model predicts held-out words or documents."""
-
-    @property
-    def documents(self) -> pd.DataFrame:
-        """One row per document that was left out."""
-        return self.tables["documents"]
-
-    def summary(self) -> Summary:
-        rows = {}
-        if "documents" in self.tables:
-            table = self.documents.astype(object)
-            rows = {"documents": table.where(table.notna(), None).to_dict("records")}
-        return {**self.answer, **rows, "warnings": self.warnings}
-
-    def text(self) -> str:
-        """The summary for people, without the table of the documents, which may be long."""
-        unit = "held-out word" if self.task.params["method"] == "completion" else "document"
-        return show_values(
-            {**self.answer, "warnings": self.warnings}, {"log_score": f"mean log probability of a {unit}"}
-        )
-
-    def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_completion, draw_documents
-
-        title = f"{self._shown_name}, T = {self.task.params['topics']}"
-        if "documents" in self.tables:
-            return draw_documents(self.documents, f"{title}: leave one out")
-        return draw_completion(self.tables["heldout"], self.tables["batches"], self.answer, title)
-
-
 # -- for people ----------------------------------------------------------------------------------------
 
 
@@ -340,6 +310,7 @@ DIAGNOSTICS = (
     *("mean", "mean_error", "rhat", "rhat_log_joint", "rhat_log_alpha", "rhat_log_eta"),
     *("effective_sample_size", "total_variation", "acceptance_rate"),
 )
+SIDES = ("alpha", "eta")
 LEAST_LIKELY = 1e-6  # numbers of topics with a smaller posterior probability are not shown
 POSTERIOR = "posterior probability of each number of topics:"
 # words for people, and the format of the number; a value with an error is rounded to two digits of its error
@@ -365,7 +336,7 @@ SHOWN = {
     "log_score": ("mean log probability", "standard_error"),
     "standard_error": ("its Monte Carlo standard error", ".2g"),
     "sampling_error": ("its error from the choice of documents", ".2g"),
-    "perplexity": ("perplexity per word", ".4g"),
+    "perplexity": ("perplexity per word", ".3g"),
     "lower": ("its lower bound, up to noise", ",.2f"),
     "upper": ("its upper bound, up to noise", ",.2f"),
     "heldout_tokens": ("number of held-out words", ""),
@@ -380,11 +351,10 @@ def show_values(values: Summary, labels: Mapping[str, str] = MappingProxyType({}
     names = {name: labels.get(name, SHOWN.get(name, (name.replace("_", " "),))[0]) for name in rest}
     width = max(map(len, names.values()), default=0)
     lines = [f"{names[name]:{width}}  {_written(name, rest)}" for name in rest]
-    return "\n".join([*lines, *show_warnings(values.get("warnings", []))])
-
-
-def show_warnings(warnings: list[str]) -> list[str]:
-    return [f"warning: {warning}" for warning in warnings]
+    warnings = values.get("warnings", [])
+    if any("(nats)" in name for name in names.values()) and not any(NAT in one for one in warnings):
+        lines.append(f"(nats: {NAT})")
+    return "\n".join([*lines, *show_warnings(warnings)])
 
 
 def _written(name: str, values: Summary) -> str:
@@ -392,9 +362,14 @@ def _written(name: str, values: Summary) -> str:
     if value is None or value != value:  # nan is not equal to itself
         return "unknown"
     if form in values:  # the name of the value's error
-        error = values[form]
-        form = f",.{max(0, 1 - math.floor(math.log10(error)))}f" if error and error > 1e-9 else ".4g"
+        return with_error(value, values[form], ".4g")
     return format(value, form)
+
+
+def with_error(value: float, error: float | None, otherwise: str) -> str:
+    """A value, rounded to two digits of its error; in the form `otherwise` if that is unknown."""
+    known = error is not None and error > 1e-9
+    return format(value, f",.{max(0, 1 - math.floor(math.log10(error)))}f" if known and error else otherwise)
 
 
 def show_words(rows: list[dict[str, Any]], notes: list[str] | None = None, about: str = "") -> list[str]:
@@ -422,7 +397,8 @@ def show_posterior(summary: Summary, title: str) -> str:
 def show_evidence(summary: Summary) -> str:
     lines = ["topics   log evidence   standard error"]
     for topics, value, error in zip(*(summary[k] for k in ("topics", "log_evidence", "standard_error")), strict=True):
-        lines.append(f"{topics:6}  {value:13.2f}   {'unknown' if error is None else f'{error:14.2f}'}")
+        told = "unknown" if error is None else with_error(error, error, ".2f")
+        lines.append(f"{topics:6}  {with_error(value, error, ',.2f'):>13}   {told:>14}")
     if len(set(summary["topics"])) > 1 and "best" in summary:
         others = [str(topics) for topics in summary["not_excluded"] if topics != summary["best"]]
         told = f"the errors do not rule out {', '.join(others)}" if others else "the errors rule out all the others"
@@ -442,10 +418,10 @@ def show_evidence(summary: Summary) -> str:
 def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
     """alpha and eta, the two regions around them, and the chains."""
     about = {"ellipse": "Monte Carlo error", "region": "uncertainty given the corpus"}
-    lines = [f"alpha    {answer['alpha']:.4g}", f"eta      {answer['eta']:.4g}"]
+    lines = [f"{side:8} {with_error(answer[side], _deviation(answer['ellipse'], side), '.4g')}" for side in SIDES]
     for name, what in about.items():
         one = answer[name]
-        ends = one and ", ".join(f"{side} {_ends(*one[side])}" for side in ("alpha", "eta"))
+        ends = one and ", ".join(f"{side} {_ends(*one[side])}" for side in SIDES)
         lines.append(f"{name:8} " + (f"{what} ({one['level']:.0%}): {ends}" if one else f"unknown ({what})"))
     lines += _agreement_lines(answer)
     if "chains" not in answer:
@@ -461,6 +437,12 @@ def _hyper_lines(answer: Mapping[str, Any]) -> list[str]:
         trips = f"  {one['round_trips']:11}  {one['moved']:5.0%}" if "round_trips" in one else ""
         lines.append(f"{number:5}  {one['alpha']:9.4g}  {one['eta']:9.4g}{trips}")
     return lines
+
+
+def _deviation(ellipse: Mapping[str, Any] | None, side: str) -> float | None:
+    """About one standard error: a quarter of the width of the 95 % ellipse, if both of its ends are known."""
+    low, high = ellipse[side] if ellipse else (None, None)
+    return None if low is None or high is None else (high - low) / 4
 
 
 def _agreement_lines(answer: Mapping[str, Any]) -> list[str]:

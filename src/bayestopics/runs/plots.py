@@ -339,3 +339,14 @@ def draw_documents(documents: pd.DataFrame, title: str) -> Figure:
     axis.scatter(known["tokens"], known["log_likelihood"] / known["tokens"], s=14)
     axis.set(title=title, xlabel="words in the document", ylabel="log L(d) per word (nats)", xscale="log")
     return figure
+
+
+@matplotlib.rc_context(STYLE)
+def draw_shares(theta: np.ndarray, title: str) -> Figure:
+    """The shares of each topic in the documents: quartiles, and all but the outermost twentieths."""
+    figure, axis = _empty(7, 4.2)
+    axis.boxplot(list(theta.T), positions=range(theta.shape[1]), whis=(5, 95), showfliers=False, manage_ticks=False)
+    axis.set(title=title, xlabel="topic", ylabel="share in a document (middle 50 % and 90 %)")
+    axis.set_ylim(bottom=0)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return figure

@@ -16,7 +16,7 @@ import pandas as pd
 
 from bayestopics.base.plain import canonical, without_nan
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import visible
+from bayestopics.base.wording import on_top, show_warnings, visible
 from bayestopics.runs import KINDS
 from bayestopics.runs.task import OWN, Task
 
@@ -93,11 +93,14 @@ class Result:
         return f"<{type(self).__name__} of {visible(self.task.corpus)}>\n{self.text()}"
 
     def _repr_html_(self) -> str:
-        """The summary in a notebook, with the warnings first."""
-        said = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
-        warnings = f'<ul style="color:#a33">{said}</ul>' if said else ""
+        """The summary in a notebook, with the gravest warnings first and the others behind a click."""
+        first, rest = ("".join(f"<li>{html.escape(one)}</li>" for one in part) for part in on_top(self.warnings))
+        warnings = f'<ul style="color:#a33">{first}</ul>' if first else ""
+        if rest:
+            warnings += f"<details><summary>more warnings</summary><ul>{rest}</ul></details>"
         title = html.escape(f"{self.task.study}: {visible(self.task.corpus)}")
-        quiet = [line for line in self.text().splitlines() if not line.startswith("warning: ")]
+        said = set(show_warnings(self.warnings))
+        quiet = [line for line in self.text().splitlines() if line not in said]
         return f"<h4>{title}</h4>{warnings}<pre>{html.escape(chr(10).join(quiet))}</pre>"
 
 
