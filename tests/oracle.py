@@ -289,6 +289,27 @@ def plain_grouped(exact: Enumeration, sweeps: int, rng: np.random.Generator, fau
     return Draws(*map(np.array, zip(*visited, strict=True)))
 
 
+def plain_partially_collapsed(
+    exact: Enumeration, sweeps: int, rng: np.random.Generator, fault: str | None = None
+) -> Draws:
+    """A run of the sampler that draws beta given z, and then each token in turn given beta, without theta.
+
+    Faults: "axis" as in `plain_parameters`; "decrement" leaves the token in the counts of its document.
+    """
+    corpus, z, visited = exact.corpus, exact.assignments[:1].copy(), []
+    for _ in range(sweeps):
+        theta, beta = plain_parameters(exact, z, rng, fault)
+        visited.append((z[0].copy(), theta[0], beta[0]))
+        counts = counts_of(exact, z)[0][0] + np.asarray(exact.prior.alpha)
+        for i, (d, v) in enumerate(zip(corpus.documents, corpus.terms, strict=True)):
+            counts[d, z[0, i]] -= fault != "decrement"
+            weights = (counts[d] * beta[0, v]).cumsum()
+            before, z[0, i] = z[0, i], np.sum(weights[:-1] <= rng.random() * weights[-1])
+            counts[d, before] -= fault == "decrement"
+            counts[d, z[0, i]] += 1
+    return Draws(*map(np.array, zip(*visited, strict=True)))
+
+
 def check_unbiased(log_estimates: np.ndarray, exact: float) -> None:
     """The mean of exp(log-estimate) in units of its standard error: two-sided false-alarm rate 1e-6."""
     ratios = np.exp(log_estimates - exact)

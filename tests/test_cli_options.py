@@ -26,9 +26,9 @@ PLACE = {"seed": 91, "overwrite": True}
 MODEL = "--topics 3 --alpha 0.4,0.5,0.6 --eta 0.7 --sampler sparse --sweeps 11 --burn-in 12 "
 GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     "fit": (
-        MODEL + "--chains 13 --workers 14",
+        MODEL + "--chains 13 --workers 14 --threads 15",
         {"topics": 3, "prior": Prior((0.4, 0.5, 0.6), 0.7), "sampler": "sparse"}
-        | {"sweeps": 11, "burn_in": 12, "chains": 13, "workers": 14},
+        | {"sweeps": 11, "burn_in": 12, "chains": 13, "workers": 14, "threads": 15},
     ),
     "evidence": (
         "--topics 2-4,9 --alpha 0.4 --eta 0.7 --method annealing --path smc --sweeps 11 --passes 12 --repeats 13 "

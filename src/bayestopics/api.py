@@ -59,6 +59,7 @@ def fit(
     chains: int = 4,
     seed: int = 0,
     workers: int = 1,
+    threads: int | None = None,
     out: Folder = None,
     overwrite: bool = False,
 ) -> FitResult:
@@ -79,6 +80,9 @@ def fit(
     chains : int
         The number of independent chains, each from a random start. With two or more, R-hat shows whether they agree,
         and each topic says in how many of them it was found.
+    threads : int, optional
+        The number of threads of each chain, for samplers that are parallel. By default, the chains that run at the same
+        time share all cores. The result does not change.
     seed, workers, out, overwrite
         See `bayestopics.api`.
 
@@ -105,7 +109,7 @@ def fit(
     from bayestopics.runs import fit as run
 
     task = run.task_of(corpus, topics, prior or Prior(), sampler, sweeps, burn_in, chains, seed)
-    return _run(FitResult, task, run.compute, corpus, workers, out, overwrite)
+    return _run(FitResult, task, partial(run.compute, threads=threads), corpus, workers, out, overwrite)
 
 
 def infer(

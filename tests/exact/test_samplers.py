@@ -154,6 +154,17 @@ def test_stationary_law_is_the_posterior(module: ModuleType, topics: int, prior:
     check_stationary(exact, run(module, tiny(), topics, prior, SWEEPS, seed=1))
 
 
+@pytest.mark.parametrize(("topics", "prior"), CASES[-1:])
+def test_stationary_law_of_documents_with_few_of_the_topics(
+    monkeypatch: pytest.MonkeyPatch, topics: int, prior: Prior
+) -> None:
+    """The partially collapsed sampler then has another way to draw, which so few topics would not take."""
+    module = sampler("partially-collapsed")
+    monkeypatch.setattr(module, "SPARSE_FROM", 1)
+    exact = oracle.enumerate_all(tiny(), topics, prior)
+    check_stationary(exact, run(module, tiny(), topics, prior, SWEEPS // 2, seed=1))
+
+
 @with_density
 @pytest.mark.parametrize(("topics", "prior"), CASES)
 def test_posterior_is_invariant_exactly(module: ModuleType, topics: int, prior: Prior) -> None:
@@ -294,6 +305,7 @@ FINGERPRINTS = {
     "blocked-nested": ("7eff6363d32b4607", -954.144369716),
     "grouped": ("2c63a30303253305", -960.568929473),
     "augmented": ("1b68426a9999c2b7", -968.084210032),
+    "partially-collapsed": ("ae72bbe0900a3890", -992.222868963),
 }
 
 
@@ -423,7 +435,10 @@ DENSITIES = {
     "blocked-nested": (oracle.plain_blocked, ("blind",)),
     "augmented": (oracle.plain_single_site, oracle.FAULTS[:1]),
 }
-RUNS = {"grouped": (oracle.plain_grouped, ("alpha", "mean", "axis"))}
+RUNS = {
+    "grouped": (oracle.plain_grouped, ("alpha", "mean", "axis")),
+    "partially-collapsed": (oracle.plain_partially_collapsed, ("axis", "decrement")),
+}
 FAULTY = [pytest.param(name, f, id=f"{name}, {f}") for name, (_, faults) in DENSITIES.items() for f in faults]
 FAULTY_RUNS = [pytest.param(name, f, id=f"{name}, {f}") for name, (_, faults) in RUNS.items() for f in faults]
 

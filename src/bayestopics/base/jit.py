@@ -49,6 +49,11 @@ def sum_kernel(function: Kernel) -> Kernel:
     return cast(Kernel, numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})(function))
 
 
+def free_kernel(function: Kernel) -> Kernel:
+    """Like `kernel`, but other Python threads run meanwhile, and may run the same kernel."""
+    return cast(Kernel, numba.njit(cache=True, error_model="numpy", nogil=True)(function))
+
+
 def parallel_kernel(function: Kernel) -> Kernel:
     """Like `kernel`, but several threads run the `prange` loops."""
     return cast(Kernel, numba.njit(cache=True, error_model="numpy", parallel=True)(function))

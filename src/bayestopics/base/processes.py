@@ -150,6 +150,9 @@ def _renewed(value: Any) -> Any:
 @contextmanager
 def using_threads(count: int) -> Iterator[None]:
     """Parallel kernels use `count` threads within this block."""
+    most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    if not 1 <= count <= most:
+        raise InputError(f"{count} threads are not possible here: there can be 1 to {most} (NUMBA_NUM_THREADS)")
     before = numba.get_num_threads()
     numba.set_num_threads(count)
     try:

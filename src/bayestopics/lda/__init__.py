@@ -42,6 +42,7 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler("blocked-nested", "bayestopics.lda.blocked_nested"),
         Sampler("grouped", "bayestopics.lda.grouped", transition_density=False, draws_parameters=True, parallel=True),
         Sampler("augmented", "bayestopics.lda.augmented", draws_parameters=True),
+        Sampler("partially-collapsed", "bayestopics.lda.partially_collapsed", transition_density=False, parallel=True),
     )
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
-from bayestopics.base.processes import in_processes
+from bayestopics.base.processes import in_processes, using_threads
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
@@ -54,11 +55,13 @@ def task_of(
     return Task("fit", OWN, "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
 
 
-def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
-    """Run the chains. `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint:
+def compute(
+    task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1, threads: int | None = None
+) -> Result:
+    """Run the chains, each with so many threads if its sampler is parallel. `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint:
     means over its kept draws. With several chains, `reproducibility` has how far the others have its topics too."""
     params = task.params
-    chains = _chains(task, corpus, checkpoint, workers)
+    chains = _chains(task, corpus, checkpoint, workers, threads)
     log_joint = np.array([chain.trace()["log_joint"].to_numpy()[params["burn_in"] :] for chain in chains])
     rhat, effective = convergence(log_joint)
     best = int(np.argmax(log_joint.mean(axis=1)))
@@ -134,10 +137,10 @@ def _topics_of(best: int, chains: int, draws: int) -> str:
 # -- the chains, in this process or in several; the results are the same bits -------------------------
 
 
-def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int) -> list[Chain]:
+def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int, threads: int | None) -> list[Chain]:
     """Run the chains, at most `workers` at a time."""
     parts = [replace(task, name=f"fit/chain-{number}") for number in range(task.params["chains"])]
-    jobs = [(part, checkpoint.part(part.name)) for part in parts]
+    jobs = [(part, checkpoint.part(part.name), threads) for part in parts]
     workers = min(workers, len(jobs))
     if workers == 1:
         return [_chain(corpus, *job) for job in jobs]
@@ -145,23 +148,30 @@ def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int) ->
     return [_restored(task, corpus, *result) for result in finished]
 
 
-def _chain(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callable[[int], None] | None = None) -> Chain:
-    return run_chain(
-        corpus,
-        part.params["topics"],
-        _prior(part),
-        sampler=part.params["sampler"],
-        sweeps=_sweeps(part),
-        rng=part.generator(),
-        observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
-        checkpoint=checkpoint,
-        description=part.name,
-        progress=progress,
-    )
+def _chain(
+    corpus: Corpus,
+    part: Task,
+    checkpoint: Checkpoint,
+    threads: int | None,
+    progress: Callable[[int], None] | None = None,
+) -> Chain:
+    with nullcontext() if threads is None else using_threads(threads):
+        return run_chain(
+            corpus,
+            part.params["topics"],
+            _prior(part),
+            sampler=part.params["sampler"],
+            sweeps=_sweeps(part),
+            rng=part.generator(),
+            observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
+            checkpoint=checkpoint,
+            description=part.name,
+            progress=progress,
+        )
 
 
-def _finished(corpus: Corpus, part: Task, checkpoint: Checkpoint, progress: Callable[[int], None]) -> tuple[Any, ...]:
-    chain = _chain(corpus, part, checkpoint, progress)
+def _finished(corpus: Corpus, *job: Any, progress: Callable[[int], None]) -> tuple[Any, ...]:
+    chain = _chain(corpus, *job, progress=progress)
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed, chain.observer
 
 
