@@ -17,6 +17,7 @@ Pairs to merge are ranked by what their merge costs in log p(words), which is th
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -64,7 +65,7 @@ def _merge(state: HdpState, rng: np.random.Generator) -> Move:
     pairs, shares = merge_shares(counts, state.eta)
     columns = rng.permutation(pairs[rng.choice(len(pairs), p=shares)])  # which half is the first is open
     first, second = active[columns].tolist()
-    pair, path = Pair.of(state, first, second), None
+    pair = Pair.of(state, first, second)
     path = Path(pair)
     path.begin((state.assignments[pair.tokens] == second).astype(np.int8), state.alpha[[first, second]] / pair.whole)
     log_ratio = -path.merge(ladder(rng), rng) - log_selection(counts, state.eta, *columns)
@@ -188,7 +189,7 @@ class Path:
         first = rng.beta(*(self.pair.whole * share), size=self.pair.document_count)[self.pair.documents]
         self.begin((rng.random(len(first)) >= first).astype(np.int8), share)
         log_weight = 0.0
-        for before, after in zip(powers[:-1], powers[1:], strict=True):
+        for before, after in itertools.pairwise(powers):
             log_weight += (after - before) * self.log_ratio
             if after < 1.0:
                 self.step(after, rng)
@@ -210,7 +211,9 @@ class Path:
             self._draw_share(b, words, rng)
         counts = (self.by_document, self.by_term, self.total)
         weights = self.pair.whole * self.share
-        self._log_words += _sweep(pair.documents, pair.terms, *counts, weights, pair.eta, self.labels, b, forward, words)
+        self._log_words += _sweep(
+            pair.documents, pair.terms, *counts, weights, pair.eta, self.labels, b, forward, words
+        )
         if not x_first:
             self._draw_share(b, words, rng)
 

@@ -92,11 +92,11 @@ class TruncationFreeHDP(TruncationFree):
     def _merge(self, bags: Bags, drawn: Drawn) -> int:
         offsets = np.concatenate(([0], np.cumsum(bags.lengths)))
         tokens = (offsets, np.repeat(bags.terms, bags.counts), drawn.assignments)
-        alpha, words = self.settings["concentration"] * self.mean_weights()[0], new_words(self.rng)
+        alpha = self.settings["concentration"] * self.mean_weights()[0]
 
         def log_odds(first: int, second: int) -> float:
             theta, weights = means_of_pair(self.components, first, second), (alpha[first], alpha[second])
-            return float(hdp_log_odds(*tokens, first, second, theta, weights, words))
+            return float(hdp_log_odds(*tokens, first, second, theta, weights))
 
         return merge_components(self.components, log_odds)
 

@@ -4,8 +4,9 @@ The words of a batch that was not learnt yet, in a pair of components, are predi
 with the sums of both; q is at its means. No penalty for the number of components is needed, because what they have
 learnt too well does not help to predict. Given q, the comparison is exact:
 - DP mixture: a document has the probability (pi_1 p_1(x) + pi_2 p_2(x)) / (pi_1 + pi_2), or p(x) of the sums.
-- HDP: the tokens of the pair in a document are a Polya urn with weights b pi_1 and b pi_2. The sum over their labels is
-  estimated from left to right: each token is predicted given labels that were drawn for those before it.
+- HDP: the tokens of the pair in a document are a Polya urn with weights b pi_1 and b pi_2. The probability of labels
+  depends only on how many of them are 1, so the sum over all labels is a sum over this number: prod_i (theta_2i +
+  theta_1i t) is a polynomial, and its coefficient of t^n is the sum over all labels with n tokens in the first topic.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bayestopics.base.jit import kernel
-from bayestopics.lda.uniforms import uniform
 from bayestopics.nonparametric.components import Components
 
-PARTICLES = 20  # per document; the log of the mean of few is too low, as if two topics were worse than they are
 NEAREST = 3  # components with which each is compared: those with less similar words differ more
 LogOdds = Callable[[int, int], float]  # of two components over one
 
@@ -69,29 +68,43 @@ def hdp_log_odds(
     second: int,
     theta: np.ndarray,
     alpha: tuple[float, float],
-    words: np.ndarray,
 ) -> float:
     """The log of p(words | two topics) / p(words | one), for the tokens that have one of the two in z.
 
-    theta is as in `means_of_pair`, and alpha = b pi of both; document d has the tokens offsets[d] .. offsets[d + 1] - 1.
+    theta is as in `means_of_pair`, and alpha = b pi of both; document d has tokens offsets[d] .. offsets[d + 1] - 1.
     """
-    result, terms_of, urn = 0.0, np.empty(len(z), np.int64), np.empty((PARTICLES, 2))
+    result = 0.0
+    sums = np.empty(np.diff(offsets).max() + 1)  # the coefficients of the polynomial
     for d in range(len(offsets) - 1):
-        count = 0
+        count, sums[0] = 0, 1.0
         for i in range(offsets[d], offsets[d + 1]):
             if z[i] == first or z[i] == second:
-                terms_of[count] = terms[i]
+                zero, one = theta[terms[i], 0] / theta[terms[i], 2], theta[terms[i], 1] / theta[terms[i], 2]
                 count += 1
-        urn[:, 0], urn[:, 1] = alpha[0], alpha[1]
-        logs = np.zeros(PARTICLES)
-        for p in range(PARTICLES if count > 0 else 0):
-            for v in terms_of[:count]:
-                zero, one = urn[p, 0] * theta[v, 0], urn[p, 1] * theta[v, 1]
-                logs[p] += math.log((zero + one) / ((urn[p, 0] + urn[p, 1]) * theta[v, 2]))
-                urn[p, int(uniform(words) * (zero + one) >= zero)] += 1.0
-        largest = logs.max()
-        result += largest + math.log(np.exp(logs - largest).mean())
+                sums[count] = 0.0
+                for n in range(count, 0, -1):
+                    sums[n] = sums[n] * one + sums[n - 1] * zero
+                sums[0] *= one
+                largest = sums[: count + 1].max()
+                if not 1e-100 < largest < 1e100:
+                    sums[: count + 1] /= largest
+                    result += math.log(largest)
+        if count > 0:
+            result += _log_urn(sums[: count + 1], alpha[0], alpha[1])
     return result
+
+
+@kernel
+def _log_urn(sums: np.ndarray, first: float, second: float) -> float:
+    """The log of the sum over n of sums[n] times the probability of labels with n of one kind."""
+    count = len(sums) - 1
+    logs = np.empty(count + 1)
+    for n in range(count + 1):
+        urns = math.lgamma(first + n) - math.lgamma(first) + math.lgamma(second + count - n) - math.lgamma(second)
+        logs[n] = urns + math.log(sums[n]) if sums[n] > 0.0 else -np.inf
+    largest = logs.max()
+    both = math.lgamma(first + second + count) - math.lgamma(first + second)
+    return largest + math.log(np.exp(logs - largest).sum()) - both
 
 
 def dp_log_odds(counts: np.ndarray, theta: np.ndarray, weights: tuple[float, float]) -> float:
