@@ -35,13 +35,13 @@ def two_components() -> tuple[Components, oracle.Q]:
     return components_of(sizes, excess), oracle.Q(excess.T[::-1] + ETA, u, v, ETA, A)
 
 
-def draws(components: Components, documents: np.ndarray, sweeps: int, count: int) -> list:
+def draws(components: Components, documents: np.ndarray, sweeps: int, count: int, fresh: int = 0) -> list:
     rng = np.random.default_rng(1)
     bags = Bags.of(documents, documents.shape[1])
     swap = np.array([1, 0]) if components.count else np.empty(0, int)
     result = []
     for _ in range(count):
-        z = draw_batch(components, A, bags, sweeps, rng)
+        z = draw_batch(components, A, bags, sweeps, rng, fresh)
         old = z < components.count
         z[old] = swap[z[old]]
         result.append(oracle.canonical(z, components.count))
@@ -67,6 +67,14 @@ def test_a_batch_has_the_law_of_the_enumeration() -> None:
     total = sum(factorised.values())
     assert oracle.p_value(drawn, {z: p / total for z, p in factorised.items()}) < oracle.FALSE_ALARM
     assert oracle.p_value(drawn, oracle.normalised(labelled_law(q))) < oracle.FALSE_ALARM
+
+
+def test_a_start_from_new_components_leads_to_the_same_law() -> None:
+    """Without sweeps enough to forget the start it does not."""
+    components, q = two_components()
+    law = oracle.normalised(oracle.dp_law(q, DOCUMENTS[:3]))
+    assert oracle.p_value(draws(components, DOCUMENTS[:3], 20, 4000, fresh=3), law) > oracle.FALSE_ALARM
+    assert oracle.p_value(draws(components, DOCUMENTS[:3], 0, 4000, fresh=3), law) < oracle.FALSE_ALARM
 
 
 def labelled_law(q: oracle.Q) -> dict:

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 import hdp_oracle
 import oracle
 from bayestopics.errors import mcse
-from bayestopics.nonparametric import hdp_blocked, hdp_gibbs, split_merge
+from bayestopics.nonparametric import annealed_split, hdp_blocked, hdp_gibbs, split_merge
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, random_start
 from bayestopics.nonparametric.split_merge import CHOICES
 from bayestopics.nonparametric.top_level import draw_weights
@@ -84,6 +84,15 @@ def moves_after_sweeps(choice: str) -> Step:
     return lambda state, rng: split_merge.split_merge(hdp_gibbs.sweep(state, rng), rng, "exact", choice)[0]
 
 
+@pytest.fixture
+def short_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(annealed_split, "STEPS", (1, 5))
+
+
+def annealed(state: HdpState, rng: np.random.Generator) -> HdpState:
+    return annealed_split.annealed_split_merge(draw_weights(state, rng), rng)[0]
+
+
 # -- the oracle --------------------------------------------------------------------------------------
 
 
@@ -129,6 +138,12 @@ def test_split_merge_between_sweeps_has_the_exact_posterior(choice: str) -> None
     check_stationary(*CASES[3], moves_after_sweeps(choice), 4, MOVES)
 
 
+@pytest.mark.usefixtures("short_paths")
+@pytest.mark.parametrize(("corpus", "prior"), CASES[1:4:2], ids=NAMES[1:4:2])
+def test_annealed_splits_and_merges_have_the_exact_posterior(corpus: Documents, prior: HdpPrior) -> None:
+    check_stationary(corpus, prior, annealed, 8, MOVES)
+
+
 # -- negative controls: the same check refuses what is wrong -------------------------------------------
 
 
@@ -167,3 +182,21 @@ def test_the_rule_of_the_paper_is_refused() -> None:
 
     with pytest.raises(AssertionError, match="largest"):
         check_stationary(FIVE, PRIORS[0], step, 7, CONTROLS)
+
+
+@pytest.mark.usefixtures("short_paths")
+@pytest.mark.parametrize("fault", ["unordered pair", "gamma", "share", "tables"])
+def test_an_annealed_move_with_a_fault_is_refused(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A factor that is left out of the selection or of the weight, or an update of x with too many tables."""
+    path, select, draw = annealed_split.Path, annealed_split.log_selection, annealed_split.Path._draw_share
+    ratio = path.log_ratio.fget
+    if fault == "unordered pair":
+        monkeypatch.setattr(annealed_split, "log_selection", lambda *given: select(*given) + np.log(2.0))
+    elif fault == "gamma":
+        monkeypatch.setattr(path, "log_ratio", property(lambda self: ratio(self) - np.log(self.pair.gamma)))
+    elif fault == "share":
+        monkeypatch.setattr(path, "log_ratio", property(lambda self: ratio(self) + np.log(self.share).sum() / 2))
+    else:
+        monkeypatch.setattr(path, "_draw_share", lambda self, b, *given: draw(self, b - 4.0, *given))
+    with pytest.raises(AssertionError, match="largest"):
+        check_stationary(*CASES[3], annealed, 9, CONTROLS)

@@ -18,7 +18,7 @@ from bayestopics.nonparametric.hdp_gibbs import sweep
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, from_assignments, log_joint, random_start
 from bayestopics.nonparametric.split_merge import (
     CHOICES,
-    VARIANTS,
+    RULES,
     place,
     split_log_ratio,
     split_merge,
@@ -26,7 +26,7 @@ from bayestopics.nonparametric.split_merge import (
 )
 
 PRIORS = [HdpPrior(1.0, 1.0, 0.3), HdpPrior(0.4, 2.5, 0.2), HdpPrior(3.0, 0.5, 1.0)]
-every_variant = pytest.mark.parametrize("variant", VARIANTS)
+every_variant = pytest.mark.parametrize("variant", RULES)
 every_choice = pytest.mark.parametrize("choice", CHOICES)
 
 

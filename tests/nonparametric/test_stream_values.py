@@ -25,12 +25,23 @@ ONE_WORD = np.eye(3, dtype=int)[[0, 1]]  # two documents of one word each: one t
 
 
 @pytest.mark.parametrize("kind", [TruncationFreeHDP, TruncationFreeDPMixture])
-@pytest.mark.parametrize(("documents", "sums"), [(6, [2, 3, 4, 14 / 3, 46 / 9]), (None, [2, 3, 4, 5, 6])])
-def test_the_rate_of_the_first_pass_and_of_those_after_it(kind: Any, documents: int | None, sums: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("first_pass", "documents", "sums"),
+    [
+        ("fading", 6, [2, 3, 4, 14 / 3, 46 / 9]),
+        ("fading", None, [2, 3, 4, 5, 6]),
+        ("sequential", 6, [2, 4, 6, 6, 6]),
+        ("sequential", None, [2, 4, 6, 8, 10]),
+    ],
+)
+def test_the_rate_of_the_first_pass_and_of_those_after_it(
+    kind: Any, first_pass: str, documents: int | None, sums: list[float]
+) -> None:
     """Guards against a rate of S / n before n documents were seen, one that falls on afterwards, and a batch that
     counts n / S times or fades itself. Sums are those before times 1 - S / min(n_t, n), plus the batch's two documents.
+    A sequential first pass does not fade.
     """
-    learner = kind(3, np.random.default_rng(1), documents)
+    learner = kind(3, np.random.default_rng(1), documents, first_pass=first_pass)
     for expected in sums:
         learner.partial_fit(ONE_WORD)
         assert learner.components.sizes.sum() == pytest.approx(expected)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from bayestopics.cli.arguments import ETA, Parser, add_workers, chains, count, number, positive, share
-from bayestopics.nonparametric import METHODS, MODELS, SWEEPERS, VARIANTS
+from bayestopics.nonparametric import BIRTHS, FIRST_PASSES, METHODS, MODELS, SWEEPERS, VARIANTS
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
@@ -28,7 +28,10 @@ def arguments(parser: Parser) -> None:
         "approximations (both models)"
     )
     parser.add_argument("--method", choices=list(METHODS), default="gibbs", help=about)
-    about = "split-merge only: exact, or with the paper's acceptance ratio, which is not exact"
+    about = (
+        "split-merge only: exact; with the paper's acceptance ratio, which is not exact; or annealed, also exact, with "
+        "moves that cost more and are accepted more often"
+    )
     parser.add_argument("--variant", choices=list(VARIANTS), default="exact", help=about)
     about = "split-merge only: number of split or merge moves after each sweep (default: 1)"
     parser.add_argument("--moves", type=positive, metavar="k", help=about)
@@ -53,6 +56,16 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--burn-in", type=count, default=500, metavar="b", help=about)
     about = "variational methods: number of documents in one update"
     parser.add_argument("--batch-size", type=positive, default=100, metavar="S", help=about)
+    about = (
+        "truncation-free only: data starts from a short Gibbs run over the first 10,000 documents, words lets one word "
+        "or document at a time open a topic, as in the paper (default: data)"
+    )
+    parser.add_argument("--births", choices=list(BIRTHS), help=about)
+    about = (
+        "truncation-free only: in the first pass over the corpus, sequential weighs all documents equally, fading "
+        "forgets the earlier ones (default: sequential)"
+    )
+    parser.add_argument("--first-pass", choices=list(FIRST_PASSES), help=about)
     about = "hold out this last share of the documents, from 0 to 1, and predict them (default: none are held out)"
     parser.add_argument("--heldout", type=share, metavar="SHARE", help=about)
     about = (

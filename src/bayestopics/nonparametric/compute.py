@@ -17,7 +17,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
-from bayestopics.nonparametric import METHODS, MODELS, VARIANTS
+from bayestopics.nonparametric import BIRTHS, FIRST_PASSES, METHODS, MODELS, VARIANTS
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.hdp_chain import HDP_SWEEPS, step, tally
@@ -48,6 +48,8 @@ class HdpSettings:
     sweeps: int | None = None  # sweeps to keep, or passes over the documents; None means METHODS
     burn_in: int = 500  # sweeps to drop (samplers)
     batch_size: int = 100  # documents per batch (variational methods)
+    births: str | None = None  # truncation-free: of BIRTHS; None means the first
+    first_pass: str | None = None  # truncation-free: of FIRST_PASSES; None means the first
     heldout: float | None = None  # share of the documents to hold out, from the end
 
     def __post_init__(self) -> None:
@@ -59,8 +61,14 @@ class HdpSettings:
             raise InputError(
                 f"method {self.method} needs model hdp; a {self.model} has the methods truncation-free and truncated"
             )
-        if self.variant == "paper" and self.method != "split-merge":
-            raise InputError(f"variant paper needs method split-merge; {self.method} has no variants")
+        for name, names in (("births", BIRTHS), ("first_pass", FIRST_PASSES)):
+            value = getattr(self, name)
+            if value is not None and value not in names:
+                raise InputError(f"unknown {name} {value!r}; known are {', '.join(names)}")
+            if value is not None and self.method != "truncation-free":
+                raise InputError(f"{name} {value} needs method truncation-free, not {self.method}")
+        if self.variant != "exact" and self.method != "split-merge":
+            raise InputError(f"variant {self.variant} needs method split-merge; {self.method} has no variants")
         if self.moves is not None and self.method != "split-merge":
             raise InputError(f"moves need method split-merge; {self.method} makes none")
         if self.moves is not None and self.moves < 1:
@@ -182,6 +190,8 @@ def learn(
             prior = {"concentration": settings.gamma}
         sizes = {"term_count": training.term_count, "documents": documents, "eta": settings.eta}
         given: dict[str, Any] = {**sizes, **prior}
+        if settings.method == "truncation-free":
+            given |= {"births": settings.births or BIRTHS[0], "first_pass": settings.first_pass or FIRST_PASSES[0]}
         learner, order = kind(**given, rng=generators("learner")), np.empty(0, np.int64)
     else:
         arrays, order, done.seconds, done.resumed = saved

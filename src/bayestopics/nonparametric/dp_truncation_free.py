@@ -20,11 +20,14 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.dp_mixture import collapsed, log_likelihoods
+from bayestopics.nonparametric.merging import dp_log_odds, means_of_pair, merge_components
 from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, HeldOutScore, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # components that can be born before the arrays must grow
+FRESH = 50  # new components over which births from the data spread the documents
+BIRTH_SWEEPS = 10
 
 
 class TruncationFreeDPMixture(TruncationFree):
@@ -40,9 +43,12 @@ class TruncationFreeDPMixture(TruncationFree):
         eta: float = 0.5,
         concentration: float = 1.0,
         sweeps: int = 2,
+        births: str = "words",
+        first_pass: str = "sequential",
     ) -> None:
         checked(eta=eta, concentration=concentration, terms=term_count)
         settings = {"documents": documents, "concentration": concentration, "sweeps": sweeps}
+        settings |= {"births": births, "first_pass": first_pass}
         super().__init__(Components(term_count, eta), settings, rng)
 
     def top_concentration(self) -> float:
@@ -58,6 +64,19 @@ class TruncationFreeDPMixture(TruncationFree):
         sweeps = 0 if len(bags) == 1 else self.settings["sweeps"]
         return draw_batch(components, self.top_concentration(), bags, sweeps, self.rng)
 
+    def _draw_births(self, bags: Bags) -> np.ndarray:
+        return draw_batch(self.components, self.top_concentration(), bags, BIRTH_SWEEPS, self.rng, FRESH)
+
+    def _merge(self, bags: Bags, drawn: np.ndarray) -> int:
+        entries, weights = (bags.counts, bags.terms, bags.offsets), self.mean_weights()[0]
+        counts = sparse.csr_array(entries, (len(bags), self.term_count))
+
+        def log_odds(first: int, second: int) -> float:
+            chosen = counts[np.flatnonzero((drawn == first) | (drawn == second))]
+            return dp_log_odds(chosen, means_of_pair(self.components, first, second), (weights[first], weights[second]))
+
+        return merge_components(self.components, log_odds)
+
     def _add(self, components: Components, bags: Bags, drawn: np.ndarray, first: int = 0) -> None:
         """lambda_kw += n_kw, and the size of component z grows by one document."""
         components.grow(max(int(drawn.max(initial=-1)) + 1 - components.count, 0))
@@ -71,17 +90,24 @@ class TruncationFreeDPMixture(TruncationFree):
 
 
 def draw_batch(
-    components: Components, concentration: float, bags: Bags, sweeps: int, rng: np.random.Generator
+    components: Components, concentration: float, bags: Bags, sweeps: int, rng: np.random.Generator, fresh: int = 0
 ) -> np.ndarray:
     """Draw the component of each document, first one after the other and then in `sweeps` Gibbs sweeps. Numbers from
     `components.count` on are new components, and every such number up to the largest is in use.
+
+    With `fresh`, the sweeps start from documents spread over this many new components at random instead.
     """
     sticks = Sticks.of(components.sizes, concentration)
-    room = min(ROOM, len(bags))
+    room = min(ROOM, len(bags)) + fresh
     rows, totals = components.rows(bags.kinds, room), components.row_totals(room)
     members = np.zeros(components.count + room, np.int64)
     z = np.full(len(bags), -1, np.int64)
     factors = factors_of_a_product(components.eta, totals.max(initial=1.0) + bags.counts.sum())
+    if fresh:
+        z[:] = components.count + rng.integers(fresh, size=len(bags))
+        np.add.at(members, z, 1)
+        np.add.at(totals, z, bags.lengths)
+        np.add.at(rows, (bags.rows, np.repeat(z, np.diff(bags.offsets))), bags.counts)
     words = new_words(rng)
     prior = (components.eta, components.eta * components.term_count, concentration)
     for _ in range(sweeps + 1):

@@ -12,6 +12,7 @@ from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric import SWEEPERS, hdp_blocked
 from bayestopics.nonparametric import hdp_gibbs as plain
+from bayestopics.nonparametric.annealed_split import annealed_split_merge
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start
 from bayestopics.nonparametric.split_merge import Move, check, split_merge
@@ -65,7 +66,8 @@ def hdp_gibbs(
         raise InputError(f"nothing to do with {sweeps} sweeps, {burn_in} sweeps of burn-in and {moves} moves")
     if sampler not in HDP_SWEEPS:
         raise InputError(f"unknown sampler {sampler!r}; known are {', '.join(HDP_SWEEPS)}")
-    check(variant, choice)
+    if variant != "annealed":
+        check(variant, choice)
     state = start.copy() if start else random_start(corpus, HdpPrior(gamma, concentration, eta), topics, rng)
     rows, seconds = [], 0.0
     for i in counted(range(-burn_in, sweeps), "HDP", "sweep"):
@@ -91,7 +93,10 @@ def step(
     """One sweep and the moves after it; the arrays of `state` are changed in place."""
     state, made = HDP_SWEEPS[sampler].sweep(state, rng, resample), []
     for _ in range(moves):
-        state, move = split_merge(state, rng, variant, choice)
+        if variant == "annealed":
+            state, move = annealed_split_merge(state, rng)
+        else:
+            state, move = split_merge(state, rng, variant, choice)
         made.append(move)
     return state, made
 

@@ -21,12 +21,12 @@ import numpy as np
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.lda.uniforms import NO_WORDS, uniform
-from bayestopics.nonparametric import VARIANTS
 from bayestopics.nonparametric.hdp_state import SHORT, HdpState, fitted, log_documents, log_rising, rising
 from bayestopics.nonparametric.top_level import draw_weights
 
 NO_TOKENS, NO_SIDES = np.empty(0, np.int64), np.empty(0, np.int8)
 CHOICES = ("uniform", "words")
+RULES = ("exact", "paper")  # variants of these moves; `annealed_split` has another
 
 
 class Move(NamedTuple):
@@ -87,7 +87,7 @@ def _split(state: HdpState, selection: Selection, choice: str, words: np.ndarray
     log_ratio = split_log_ratio(state, halves, whole, share, state.topics, choice)
     accepted = math.log1p(-rng.random()) < log_ratio
     if accepted:
-        _make(state, selection, halves, share)
+        make(state, selection, halves, share)
     return Move(True, accepted, log_ratio)
 
 
@@ -106,7 +106,7 @@ def _merge(state: HdpState, selection: Selection, choice: str, words: np.ndarray
     log_ratio = bound + halves.log_allocation
     accepted = log_uniform < log_ratio
     if accepted:
-        _make(state, selection, halves, share)
+        make(state, selection, halves, share)
     return Move(False, accepted, log_ratio)
 
 
@@ -129,8 +129,8 @@ def _pair(
 
 
 def check(variant: str, choice: str) -> None:
-    if variant not in VARIANTS or choice not in CHOICES:
-        known = f"variants are {' and '.join(VARIANTS)}; choices are {' and '.join(CHOICES)}"
+    if variant not in RULES or choice not in CHOICES:
+        known = f"variants are {' and '.join(RULES)}; choices are {' and '.join(CHOICES)}"
         raise InputError(f"unknown split-merge variant {variant!r} or choice {choice!r}: {known}")
 
 
@@ -189,14 +189,14 @@ def _halves(state: HdpState, selection: Selection, words: np.ndarray, least: flo
     """Place the tokens in random order: drawn into halves (a split), or where they are (a merge); see `place`."""
     split, first, second, seeds = selection
     size = state.topic_total[first] + (0 if split else state.topic_total[second])
-    tokens = _members(state.assignments, state.document_offsets, state.document_topic, first, second, size)
+    tokens = members_of(state.assignments, state.document_offsets, state.document_topic, first, second, size)
     side = _in_random_order(tokens, state.assignments, state.topic_total, first, second, seeds, words)
     prior = state.alpha[first] / 2 if split else (state.alpha[first] + state.alpha[second]) / 2
     return place(state, tokens, side, prior, words if split else None, least)
 
 
 @kernel
-def _members(
+def members_of(
     assignments: np.ndarray, offsets: np.ndarray, document_topic: np.ndarray, first: int, second: int, size: int
 ) -> np.ndarray:
     """The `size` tokens of two topics, which may be the same. Documents that have neither topic are skipped."""
@@ -428,13 +428,13 @@ def _paper_move(state: HdpState, selection: Selection, words: np.ndarray, rng: n
     """The paper's rule: make the move, redraw all of beta, and undo both if the move is rejected."""
     split, halves = selection.split, _halves(state, selection, words)
     before = log_documents(state), state.alpha.copy(), state.alpha_new.copy()
-    label = _make(state, selection, halves, 0.5)
+    label = make(state, selection, halves, 0.5)
     draw_weights(state, rng)
     log_words = _log_words_ratio(halves.in_term, halves.total, state.eta, state.total_eta)
     log_ratio = log_documents(state) - before[0] + (log_words - halves.log_allocation) * (1 if split else -1)
     accepted = math.log1p(-rng.random()) < log_ratio
     if not accepted:
-        _make(state, selection._replace(split=not split, second=label), halves, 0.5)
+        make(state, selection._replace(split=not split, second=label), halves, 0.5)
         state.alpha[:], state.alpha_new[:] = before[1:]
     return Move(split, accepted, log_ratio)
 
@@ -442,7 +442,7 @@ def _paper_move(state: HdpState, selection: Selection, words: np.ndarray, rng: n
 # -- making a move ----------------------------------------------------------------------------------
 
 
-def _make(state: HdpState, selection: Selection, halves: Halves, share: float) -> int:
+def make(state: HdpState, selection: Selection, halves: Halves, share: float) -> int:
     """Split a topic, giving `share` of its weight to the first half, or merge two; returns the second half's label."""
     split, first, second, _ = selection
     if split:

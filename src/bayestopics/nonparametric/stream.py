@@ -54,6 +54,15 @@ class Bags:
             raise InputError("this batch has negative counts")
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), counts, term_count)
 
+    @classmethod
+    def none(cls, term_count: int) -> Self:
+        return cls(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0, np.int64), term_count)
+
+    def followed_by(self, others: Self) -> Self:
+        offsets = np.concatenate((self.offsets, self.offsets[-1] + others.offsets[1:]))
+        terms, counts = (np.concatenate((getattr(self, n), getattr(others, n))) for n in ("terms", "counts"))
+        return type(self)(offsets, terms, counts, self.term_count)
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
