@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, chains, given, model
+from bayestopics.cli.arguments import Parser, add_report, add_workers, chains, given, model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bayestopics.runs.fit_result import FitResult
 
 NAME = "fit"
-HELP = "find the topics of a corpus, given their number; with --out, write tables of the documents and topics too"
+HELP = "find the topics of a corpus, given their number; with --out, write a report and tables for spreadsheets, too"
 PARENTS = (model(500, 500),)
 
 
@@ -23,6 +23,7 @@ def arguments(parser: Parser) -> None:
     about = "number of independent chains; two or more show whether they agree (R-hat), and on which topics"
     parser.add_argument("--chains", type=chains, default=4, metavar="c", help=about)
     add_workers(parser, "number of chains to run at the same time, each in its own process")
+    add_report(parser)
 
 
 def check(options: argparse.Namespace) -> Prior:
@@ -43,5 +44,8 @@ def call(corpus: Corpus, options: argparse.Namespace) -> FitResult:
 
 
 def report(result: FitResult, corpus: Corpus, out: Path) -> None:
-    """Write the tables for spreadsheets into the folder of the record."""
+    """Write the report and the tables for spreadsheets into the folder of the record."""
+    from bayestopics.pages.report import REPORT, write_report
+
     result.write_csv(out)
+    write_report(result, corpus, out / REPORT)
