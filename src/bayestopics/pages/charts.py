@@ -177,4 +177,8 @@ def _log_joint_axis(trace: pd.DataFrame) -> dict[str, Any]:
     """An axis without the first tenth of the chains, in which they climb from their random starts."""
     later = trace.loc[trace["sweep"] >= trace["sweep"].max() / 10, "log_joint"]
     room = 0.05 * (later.max() - later.min()) or 1.0
-    return {"title": {"text": "log p(w, z) (nats)"}, "range": [later.min() - room, later.max() + room]}
+    return {
+        "title": {"text": "log p(w, z) (nats)"},
+        "range": [later.min() - room, later.max() + room],
+        "tickformat": ",",
+    }

@@ -22,6 +22,7 @@ from bayestopics.runs.draws import Moments
 COLUMNS = 12
 MOST_GROUPS = 20  # of a column of words; the rest are "others"
 MOST_PERIODS = 40
+FEWEST_DOCUMENTS = 3  # of a period, on average
 BINS = 8  # of a column of numbers
 LEVEL = 0.95
 CALLED_DATE = re.compile("date|time|day|month|published|created", re.IGNORECASE)
@@ -108,12 +109,14 @@ def _days(found: pd.Series) -> pd.Series | None:
 
 
 def _by_date(name: str, dates: pd.Series) -> Groups:
-    """By the shortest periods that are not too many."""
-    for unit in PERIODS:
-        periods = dates.dt.to_period(unit)
-        numbers = periods.map(lambda one: one.ordinal, na_action="ignore").astype(float)
+    """By the shortest periods that are not too many, have enough documents, and are no shorter than the dates tell."""
+    known = dates.dropna()
+    monthly, yearly = (known.dt.day == 1).all(), (known.dt.day_of_year == 1).all()
+    for unit in "Y" if yearly else "MQY" if monthly else PERIODS:
+        periods = known.dt.to_period(unit)
+        numbers = periods.map(lambda one: one.ordinal).reindex(dates.index)
         first, last = int(numbers.min()), int(numbers.max())
-        if last - first < MOST_PERIODS or unit == "Y":
+        if last - first < min(MOST_PERIODS, len(known) / FEWEST_DOCUMENTS):
             break
     step = max(1, -(-(last - first + 1) // MOST_PERIODS))  # years, for more than MOST_PERIODS of them
     step = step if step == 1 else 10 * -(-step // 10)
@@ -132,7 +135,7 @@ def _by_number(name: str, numbers: pd.Series) -> Groups:
 
 def _by_value(name: str, texts: pd.Series) -> Groups | None:
     counts = texts.value_counts()
-    if len(counts) > MOST_GROUPS and counts.iloc[:MOST_GROUPS].sum() < 0.3 * counts.sum():
+    if len(counts) > 0.5 * counts.sum() or counts.iloc[:MOST_GROUPS].sum() < 0.3 * counts.sum():
         return None  # names of single documents, or nearly so
     kept = list(counts.index[:MOST_GROUPS])
     place = {value: number for number, value in enumerate(kept)}

@@ -26,13 +26,15 @@ const OWN = "#0072B2", OTHER = "rgba(128, 128, 128, 0.4)", MARKED = "#D55E00";
 function draw(id, traces, layout) {
   const common = {
     margin: { l: 60, r: 15, t: 10, b: 45 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: "system-ui, sans-serif", size: 13 }, hoverlabel: { font: { color: "#fff" }, bgcolor: "#333" },
+    font: { family: "system-ui, sans-serif" }, hoverlabel: { font: { color: "#fff" }, bgcolor: "#333" },
     showlegend: traces.length > 1, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, dragmode: false,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: "#888", activecolor: OWN },
   };
   const narrow = at(id).clientWidth < 480;
   const buttons = [["toImage"]];
-  return Plotly.react(id, traces, { ...common, ...layout, ...(narrow ? { font: { ...common.font, size: 11 } } : {}) },
+  const axes = { xaxis: { automargin: true, ...layout.xaxis }, yaxis: { automargin: true, ...layout.yaxis } };
+  const font = { ...common.font, size: narrow ? 11 : 13 };
+  return Plotly.react(id, traces, { ...common, ...layout, ...axes, font },
     { responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover", modeBarButtons: buttons });
 }
 
@@ -87,10 +89,10 @@ function drawPrevalence() {
   const column = data.columns[Number(at("column").value)], topic = shown.topic;
   const rows = column.labels.map((label, number) => ({
     label, documents: column.documents[number], mean: column.mean[topic][number], half: column.half[topic][number] ?? 0,
-  })).filter(row => row.documents > 0);
+  }));  // a period without documents is a gap
   const ends = row => row.half ? `${percent(Math.max(0, row.mean - row.half))} to ${percent(Math.min(1, row.mean + row.half))}`
     : "unknown (one document)";
-  const told = rows.map(row => `${plain(row.label)}: ${percent(row.mean)}<br>${ends(row)}<br>${row.documents} documents`);
+  const told = rows.map(row => `${plain(row.label)}: ${percent(row.mean ?? 0)}<br>${ends(row)}<br>${row.documents} documents`);
   const errors = {
     type: "data", symmetric: false, array: rows.map(row => Math.min(row.half, 1 - row.mean)),
     arrayminus: rows.map(row => Math.min(row.half, row.mean)), color: OWN, thickness: 1.5,
@@ -102,8 +104,8 @@ function drawPrevalence() {
     chart.style.height = "";
     draw(chart.id, [{ ...common, mode: "lines+markers", line: { color: OWN, width: 1 }, x: rows.map(row => row.label),
       y: rows.map(row => row.mean), error_y: errors }],
-      { xaxis: { type: "category", title: { text: `${plain(column.column)} (${column.note})` }, nticks: 12 },
-        yaxis: shares, margin: { l: 60, r: 15, t: 10, b: 90 } });
+      { xaxis: { type: "category", title: { text: `${plain(column.column)} (${column.note})`, standoff: 12 }, nticks: 12 },
+        yaxis: shares, margin: { l: 60, r: 15, t: 10, b: 60 } });
   } else {
     const y = rows.map((_, number) => -number);
     chart.style.height = `${6 + 1.7 * rows.length}em`;
@@ -112,7 +114,7 @@ function drawPrevalence() {
         yaxis: { tickvals: y, ticktext: rows.map(row => plain(cut(row.label, 22))), range: [-rows.length + 0.3, 0.7] } });
   }
   table("table-prevalence", [column.column, "documents", "mean share", "95 % interval"],
-    rows.map(row => [row.label, String(row.documents), percent(row.mean), ends(row)]));
+    rows.filter(row => row.documents > 0).map(row => [row.label, String(row.documents), percent(row.mean), ends(row)]));
 }
 
 // -- topics ---------------------------------------------------------------------------------------------
@@ -207,6 +209,7 @@ window.addEventListener("beforeprint", () => {
   for (const part of parts) { at(part).hidden = false; drawPart(part); }
 });
 window.addEventListener("afterprint", show);
+document.documentElement.classList.add("scripted");
 search();
 show();
 })();
