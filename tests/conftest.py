@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from bayestopics.base import progress
 from bayestopics.cli import arguments
 from bayestopics.runs import driver
+from chromium import Page
 from killing import NEVER
 
 
@@ -24,6 +26,14 @@ def _own_checkpoints_and_silence(tmp_path_factory: pytest.TempPathFactory) -> It
         # a job in the background of a script ignores Ctrl-C, and so would the programs that tests start
         signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    """A page in a Chromium of its own."""
+    with closing(Page(tmp_path)) as page:
+        page.attach()
+        yield page
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.pages import selection
-from bayestopics.pages.selection import write_report
+from bayestopics.pages import report
+from bayestopics.pages.report import write_report
 from bayestopics.runs import select as run
 from test_bad_input import refused, tree
 from test_cli import answer
@@ -28,7 +27,7 @@ KEYS += ["region", "mean", "mean_error", "chains", "rhat", "rhat_log_joint", "ef
 KEYS += ["acceptance_rate", "rhat_log_alpha", "rhat_log_eta", "first_answer", "top_words", "warnings"]
 TABLES = ["batches", "first_answer", "moves", "posterior", "topics", "trace"]
 RECORD = sorted([*(f"{name}.parquet" for name in TABLES), "arrays.npz", "run.json"])
-REPORT = ["chains.png", "hyper.png", "index.html", "posterior.csv", "posterior.png", "select.json", "topics.csv"]
+REPORT = ["posterior.csv", "report.html", "topics.csv"]
 SHORT = ["--iterations", 60, "--burn-in", 100, "--chains", 2, "--workers", 1]
 
 
@@ -54,19 +53,16 @@ def test_the_answer_and_its_report(path: Path, tmp_path: Path, capsys: Capture) 
     assert (found["alpha"], found["eta"]) == (direct.metrics["alpha"], direct.metrics["eta"])
     # the report
     assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)
-    assert json.loads((tmp_path / "report" / "select.json").read_text()) == found
     assert set(found["posterior"]) <= set(pd.read_csv(tmp_path / "report" / "posterior.csv")["topics"].map(str))
     assert len(pd.read_csv(tmp_path / "report" / "topics.csv")) <= found["topics"]
-    page = (tmp_path / "report" / "index.html").read_text()
+    page = (tmp_path / "report" / "report.html").read_text()
     assert "Which model for tiny.ldac?" in page
-    assert all(name in page for name in REPORT if name != "index.html")
     assert str(tmp_path) not in page
-    # the same bits, and what a kill in the middle of writing has left is cleared
-    (tmp_path / "again" / ".hyper.png.a1b2c3d4").mkdir(parents=True)
-    write_report(direct, read_corpus(path), tmp_path / "again")
+    # the same bits
+    direct.write_csv(tmp_path / "again")
+    write_report(direct, read_corpus(path), tmp_path / "again" / "report.html")
     files = tree(tmp_path / "report")
     assert tree(tmp_path / "again") == {name: files[name] for name in REPORT}
-    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["again", "report"]
 
 
 def test_the_first_answer_is_told_at_once_and_a_finished_report_is_drawn_again(
@@ -80,7 +76,7 @@ def test_the_first_answer_is_told_at_once_and_a_finished_report_is_drawn_again(
     assert line.endswith("; 2 chains of 160 iterations follow, for a minute or two")
     assert "first answer, before the chains: " in out
     before = tree(tmp_path / "report")
-    (tmp_path / "report" / "index.html").unlink()
+    (tmp_path / "report" / "report.html").unlink()
     assert main(words) == 0
     assert capsys.readouterr() == (out, "")
     assert tree(tmp_path / "report") == before
@@ -90,15 +86,15 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "chains.png")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "report.html")
 
     words = [*map(str, ["select", path, "--topics", "2-3", *SHORT, "--out", tmp_path / "report"])]
     with monkeypatch.context() as patch:
-        patch.setattr(selection, "write_report", full)
+        patch.setattr(report, "write_report", full)
         assert main([*words, "--json"]) == 2
     out, err = capsys.readouterr()
-    assert err.splitlines()[1:] == ["bayestopics: chains.png: No space left on device"]
-    assert sorted(tree(tmp_path / "report")) == RECORD
+    assert err.splitlines()[1:] == ["bayestopics: report.html: No space left on device"]
+    assert sorted(tree(tmp_path / "report")) == sorted([*RECORD, "posterior.csv", "topics.csv"])
     assert main([*words, "--json"]) == 0
     assert capsys.readouterr() == (out, "")
     assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)

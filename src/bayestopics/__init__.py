@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bayestopics.estimators import HDP, LDA
     from bayestopics.evidence.topic_prior import TopicPrior
     from bayestopics.lda.state import Prior
+    from bayestopics.pages.report import write_report
     from bayestopics.runs.export import to_pyldavis
     from bayestopics.runs.kinds import CommandResult as Result
 
@@ -42,6 +43,7 @@ __all__ = [
     "to_pyldavis",
     "topic_posterior",
     "write_corpus",
+    "write_report",
 ]
 
 _HOMES = {
@@ -57,6 +59,7 @@ _HOMES = {
     "Result": "bayestopics.runs.kinds:CommandResult",
     "TopicPrior": "bayestopics.evidence.topic_prior",
     "to_pyldavis": "bayestopics.runs.export",
+    "write_report": "bayestopics.pages.report",
 }
 
 

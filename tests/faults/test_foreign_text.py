@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 from pathlib import Path
 
@@ -15,12 +14,9 @@ from matplotlib.text import Text
 from bayestopics.base.wording import in_cell, in_figure, quoted, visible
 from bayestopics.cli.arguments import say
 from bayestopics.cli.main import _print
-from bayestopics.pages import selection
 from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.kinds import SelectResult, show_words
 from bayestopics.runs.task import OWN, Task
-from test_selection_page import CORPUS
-from test_selection_page import result as selected
 
 NAME = "a$_{b^c$ <script>alert(1)&\n\x1b[2J\u202e\udcff.ldac"
 SHOWN = r"a$_{b^c$ <script>alert(1)&\n\x1b[2J\u202e\udcff.ldac"
@@ -55,11 +51,11 @@ def fitted() -> FitResult:
     return FitResult(task, {}, tables={"trace": trace}, versions={})
 
 
-def chosen(**changes: object) -> SelectResult:
-    found = selected()
+def chosen() -> SelectResult:
     words = [{"topic": 0, "share": 1.0, "words": WORDS}, {"topic": 1, "share": 0.0, "words": WORDS[4:]}]
-    task = dataclasses.replace(found.task, corpus=f"/home/{NAME}")
-    return dataclasses.replace(found, task=task, answer=found.answer | {"top_words": words}, **changes)
+    table = pd.DataFrame({"topics": [2, 3], "probability": [0.875, 0.125], "standard_error": [0.0625, 0.0]})
+    task = Task("select", OWN, "select", {}, 1, f"/home/{NAME}", "f00d", "c0de")
+    return SelectResult(task, {}, tables={"posterior": table}, versions={}, answer={"top_words": words})
 
 
 @pytest.mark.parametrize("plot", [lambda: fitted().plot(), lambda: chosen().plot()], ids=["fit", "select"])
@@ -78,20 +74,15 @@ def test_every_dollar_is_drawn(text: str) -> None:
     assert artist._preprocess_math(artist.get_text()) == (text, False)
 
 
-# -- pages and spreadsheets ------------------------------------------------------------------------
+# -- spreadsheets; pages are in test_report.py ----------------------------------------------------
 
 
-def test_terms_are_harmless_on_the_page_and_in_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "FIGURES", {})
-    selection.write_report(chosen(), CORPUS, tmp_path)
-    page = (tmp_path / "index.html").read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert not set("\x1b\x07\u202e\udcff") & set(page)
+def test_terms_are_harmless_in_tables(tmp_path: Path) -> None:
+    chosen().write_csv(tmp_path)
     with open(tmp_path / "topics.csv", newline="", encoding="utf-8") as file:
         first, second = csv.DictReader(file)
     assert second["words"] == r"'=cmd|' /C calc'!A0 \u202eevil"
-    assert first["words"].startswith("$x^$ <script>")  # the true terms are in the record and in select.json
+    assert first["words"].startswith("$x^$ <script>")  # the true terms are in the record
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-rrb-", "@here", "\t=1", "\r=1"])

@@ -2,12 +2,8 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,25 +22,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "workflow" in Path(item.fspath).parts:
             item.add_marker(pytest.mark.xdist_group("workflow"))
-
-
-def eventually(look: Callable, complaint: Callable[[], str]):
-    """Wait until `look` returns something true, and return it."""
-    deadline = time.monotonic() + PATIENCE
-    while not (value := look()):
-        assert time.monotonic() < deadline, complaint()
-        time.sleep(0.2)
-    return value
-
-
-def stop(process: subprocess.Popen) -> None:
-    """End the leader of a session, and whatever it has left running."""
-    process.terminate()
-    try:
-        process.wait(PATIENCE)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Project:

@@ -148,6 +148,11 @@ def add_workers(parser: Any, help: str) -> None:
     parser.add_argument("--workers", type=workers, default=cores(), metavar="w", help=about)
 
 
+def add_report(parser: Any) -> None:
+    about = "write a report for the browser to this file, such as report.html; with --out, it is in that folder anyway"
+    parser.add_argument("--report", metavar="FILE", help=about)
+
+
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """These options, for a function whose parameters have the same names."""
     return {name: getattr(options, name) for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bayestopics.cli.arguments import Parser, add_workers, chains, given, model, workers
+from bayestopics.cli.arguments import Parser, add_report, add_workers, chains, given, model, workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bayestopics.runs.fit_result import FitResult
 
 NAME = "fit"
-HELP = "find the topics of a corpus, given their number; with --out, write tables of the documents and topics too"
+HELP = "find the topics of a corpus, given their number; with --out, write a report and tables for spreadsheets, too"
 PARENTS = (model(500, 500),)
 
 
@@ -25,6 +25,7 @@ def arguments(parser: Parser) -> None:
     add_workers(parser, "number of chains to run at the same time, each in its own process")
     about = "number of threads of each chain, for parallel samplers (default: the chains share all cores)"
     parser.add_argument("--threads", type=workers, metavar="n", help=about)
+    add_report(parser)
 
 
 def check(options: argparse.Namespace) -> Prior:
@@ -46,5 +47,8 @@ def call(corpus: Corpus, options: argparse.Namespace) -> FitResult:
 
 
 def report(result: FitResult, corpus: Corpus, out: Path) -> None:
-    """Write the tables for spreadsheets into the folder of the record."""
+    """Write the report and the tables for spreadsheets into the folder of the record."""
+    from bayestopics.pages.report import REPORT, write_report
+
     result.write_csv(out)
+    write_report(result, corpus, out / REPORT)

@@ -17,6 +17,7 @@ from bayestopics.cli import corpus, evidence, fit, hdp, hyper, infer, score, sel
 from bayestopics.cli.arguments import Parser, add_command, output, say
 
 if TYPE_CHECKING:
+    from bayestopics.corpus import Corpus
     from bayestopics.runs.kinds import CommandResult
 
 DESCRIPTION = """\
@@ -109,6 +110,8 @@ def _compute(options: argparse.Namespace) -> int:
         return say(str(lost), 2)
     report = getattr(options.command, "report", None)
     steps: list[tuple[Any, ...]] = [(report, result, texts, out)] if report and out is not None else []
+    if getattr(options, "report", None) is not None:
+        steps.append((write_report, result, texts, options.report))
     return _afterwards([*steps, (track, result, out)] if options.track else steps) or _notes(options)
 
 
@@ -125,6 +128,12 @@ def _afterwards(steps: Sequence[tuple[Any, ...]]) -> int:
         except Exception as error:  # drawing and publishing use many libraries
             code = say(f"{step.__name__}: {type(error).__name__}: {error}", 2)
     return code
+
+
+def write_report(result: CommandResult, texts: Corpus, path: str) -> None:
+    from bayestopics.pages import report
+
+    report.write_report(result, texts, path)
 
 
 def track(result: CommandResult, out: Path | None) -> None:

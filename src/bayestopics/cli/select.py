@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bayestopics.cli.arguments import (
     Parser,
+    add_report,
     add_workers,
     chains,
     count,
@@ -49,6 +50,7 @@ def arguments(parser: Parser) -> None:
     about = "number of iterations to drop before the first one that is kept (default: as many as are kept)"
     parser.add_argument("--burn-in", type=count, metavar="b", help=about)
     add_workers(parser, "number of processes that share the chains")
+    add_report(parser)
 
 
 def check(options: argparse.Namespace) -> tuple[int | None, int | None]:
@@ -80,7 +82,8 @@ def call(corpus: Corpus, options: argparse.Namespace) -> SelectResult:
 
 
 def report(result: SelectResult, corpus: Corpus, out: Path) -> None:
-    """Write the report into the folder of the record."""
-    from bayestopics.pages.selection import write_report
+    """Write the report and the tables for spreadsheets into the folder of the record."""
+    from bayestopics.pages.report import REPORT, write_report
 
-    write_report(result, corpus, out)
+    result.write_csv(out)
+    write_report(result, corpus, out / REPORT)

@@ -27,6 +27,7 @@ MOST_UNNAMED_TERMS = 10_000_000
 FREE_DOCUMENTS = 1_000_000
 FREE_TERMS = 2_000_000  # scikit-learn hashes words to 2**20 = 1,048,576 columns
 FREE_TOKENS, MOST_PER_COUNT = 10_000_000, 1000
+EXCERPT = 400  # characters of each text that stay with the corpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,8 @@ class Corpus:
         What else is known about the documents, one row per document. It is not part of the fingerprint.
     notes : tuple of str
         What was decided while texts were read, such as which terms were dropped. The commands print it.
+    excerpts : tuple of str, optional
+        The beginnings of the documents, if the corpus was built from texts. Files of `write_corpus` do not hold them.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Corpus:
     name: str = field(default="corpus", compare=False)
     metadata: pd.DataFrame | None = field(default=None, repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    excerpts: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         _freeze(self.documents, self.terms)
@@ -147,7 +151,8 @@ class Corpus:
         counts, vocabulary, note = count_terms(found.texts, pruning, name)
         corpus = cls.from_sparse(counts, vocabulary, found.labels if labels is None else labels, name)
         said = [one for one in (note, language_note(found.texts, pruning.stop_words, name)) if one]
-        return replace(corpus, metadata=found.metadata, notes=(*found.notes, *said))
+        excerpts = tuple(map(_excerpt, found.texts))
+        return replace(corpus, metadata=found.metadata, notes=(*found.notes, *said), excerpts=excerpts)
 
     @classmethod
     def from_sparse(
@@ -298,6 +303,15 @@ class Corpus:
 def _freeze(*arrays: np.ndarray) -> None:
     for array in arrays:
         array.flags.writeable = False
+
+
+def _excerpt(text: Any) -> str:
+    """The beginning of a text, in one line; what is no string has none."""
+    if not isinstance(text, str):
+        return ""
+    begin = " ".join(text[: 2 * EXCERPT].split())
+    whole = len(text) <= 2 * EXCERPT and len(begin) <= EXCERPT
+    return begin if whole else f"{begin[: EXCERPT - 3].rstrip()}..."
 
 
 def _term_list(vocabulary: Any, name: str) -> list[str]:

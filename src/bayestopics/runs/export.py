@@ -193,5 +193,10 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
         csv.write_csv(content, temporary)
 
 
+def table_of_words(topics: list[dict[str, Any]]) -> pd.DataFrame:
+    """One row per topic, with its words in one cell."""
+    return pd.DataFrame([{**row, "words": " ".join(row["words"])} for row in topics])
+
+
 def _cell(value: Any) -> Any:
     return in_cell(value) if isinstance(value, str) else value

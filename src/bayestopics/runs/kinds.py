@@ -233,6 +233,14 @@ class SelectResult(TopicPosteriorResult):
 
         return draw_hyper(self._kept, self.answer, f"{self._shown_name}: draws of alpha and eta")
 
+    def write_csv(self, folder: Path | str) -> None:
+        """Write ``posterior.csv`` (the probability of every T, with its error) and ``topics.csv`` (one row per topic:
+        its share of the tokens and its most frequent words)."""
+        from bayestopics.runs.export import table_of_words, write_csv
+
+        write_csv(self.tables["posterior"], Path(folder) / "posterior.csv")
+        write_csv(table_of_words(self.answer["top_words"]), Path(folder) / "topics.csv")
+
 
 def _between(low: float, high: float) -> str:
     """A range of probabilities; its ends are rounded away from each other."""
@@ -347,14 +355,19 @@ SHOWN = {
 
 def show_values(values: Summary, labels: Mapping[str, str] = MappingProxyType({})) -> str:
     """One line per value, labelled by `labels` or SHOWN; warnings, if there are any, come last."""
-    rest = {name: value for name, value in values.items() if name != "warnings"}
-    names = {name: labels.get(name, SHOWN.get(name, (name.replace("_", " "),))[0]) for name in rest}
-    width = max(map(len, names.values()), default=0)
-    lines = [f"{names[name]:{width}}  {_written(name, rest)}" for name in rest]
+    rows = labelled({name: value for name, value in values.items() if name != "warnings"}, labels)
+    width = max((len(label) for label, _ in rows), default=0)
+    lines = [f"{label:{width}}  {value}" for label, value in rows]
     warnings = values.get("warnings", [])
-    if any("(nats)" in name for name in names.values()) and not any(NAT in one for one in warnings):
+    if any("(nats)" in label for label, _ in rows) and not any(NAT in one for one in warnings):
         lines.append(f"(nats: {NAT})")
     return "\n".join([*lines, *show_warnings(warnings)])
+
+
+def labelled(values: Summary, labels: Mapping[str, str] = MappingProxyType({})) -> list[tuple[str, str]]:
+    """What each value is, in words, and the value as it is shown."""
+    names = {name: labels.get(name, SHOWN.get(name, (name.replace("_", " "),))[0]) for name in values}
+    return [(names[name], _written(name, values)) for name in values]
 
 
 def _written(name: str, values: Summary) -> str:
