@@ -19,7 +19,7 @@ from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs import draws as of_draws
 from bayestopics.runs.export import to_pyldavis, write_csv
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.reproducibility import doubts, of_topics, reproducibility
+from bayestopics.runs.reproducibility import SAME, doubts, of_topics, reproducibility
 
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
 ALPHA, ETA = np.array([0.3, 0.2, 0.1]), 0.2
@@ -151,9 +151,27 @@ def test_half_of_the_other_chains_are_not_enough() -> None:
     assert not agreement([0, 1, 2, 3], [0, 0, 2, 3], [3, 2, 1, 0])[0]["stable"]
 
 
+def test_rare_words_do_not_make_a_topic_unstable() -> None:
+    """Two chains with one law: draws of rare words differ, and no more between the chains than within them."""
+    rng, rare = np.random.default_rng(1), Corpus.from_sparse(np.full((1, 400), 2))
+    kind = rare.terms // 200
+    draws = [[np.where(rng.random(800) < 0.75, kind, 1 - kind).astype(np.uint8) for _ in range(10)] for _ in range(2)]
+    means = [of_draws.topic_moments(rare, one, 2, 0.01).mean for one in draws]
+    betas = [of_draws.beta_of(rare, chain[0], 2, 0.01)[0] for chain in draws]
+    assert np.minimum(*betas).sum(1).max() < SAME
+    found = of_topics(reproducibility(rare, draws, means, 0, 0.01))
+    assert all(one["similarity"] > 0.97 and one["stable"] for one in found.values())
+
+
+def test_all_topics_are_not_listed_one_by_one() -> None:
+    found = agreement([0, 1, 2, 3], [0, 0, 0, 0], [1, 1, 1, 1])
+    (said,) = doubts({topic: one | {"stable": False} for topic, one in found.items()})
+    assert said.startswith("All 4 topics are unstable")
+
+
 def test_unstable_topics_are_marked() -> None:
-    corpus = simulate(documents=30, length=20, terms=12, topics=2, seed=1)
-    found = fit(corpus, topics=6, sweeps=20, burn_in=20, chains=3)
+    corpus = simulate(documents=40, length=100, terms=60, topics=8, alpha=0.05, eta=0.05, seed=1)
+    found = fit(corpus, topics=8, sweeps=20, burn_in=20, chains=3)
     lines = found.text().splitlines()
     for one in found.summary()["topics"]:
         (line,) = [line for line in lines if line.startswith(f"topic {one['topic']:3} ")]

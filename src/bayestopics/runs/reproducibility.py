@@ -1,8 +1,11 @@
 """Which topics of the best chain the other chains found too.
 
 Chains from random starts may end in different modes, and then some of their topics differ. The topics of each other
-chain are matched to those of the best chain (`lda.alignment`, on the means over the draws). The similarity of a pair is
-the mean over the draws of the overlap of the two topics, and its interval covers 95 % of the draws.
+chain are matched to those of the best chain (`lda.alignment`, on the means over the draws).
+
+Two draws of one chain differ too: a topic with few tokens overlaps with itself, half a chain later, by perhaps 0.7. So
+the similarity of two topics is the mean over the draws of their overlap, divided by what each of them has with itself
+(the root of the product of the two), and at most 1. Its interval covers 95 % of the draws.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ def reproducibility(
 ) -> pd.DataFrame:
     """One row per topic of the best chain and other chain: its match there, their similarity and its interval."""
     topics = len(means[best])
+    own = _overlap_with_itself(corpus, draws[best], topics, eta)
     rows = []
     for chain, mean in enumerate(means):
         if chain == best:
@@ -36,11 +40,22 @@ def reproducibility(
                 for ours, theirs in zip(draws[best], draws[chain], strict=True)
             ]
         )  # draws x topics
+        theirs = _overlap_with_itself(corpus, draws[chain], topics, eta)[pairs]
+        drawn = np.minimum(drawn / np.sqrt(own * theirs), 1)
         low, high = np.percentile(drawn, ENDS, axis=0)
         columns = {"topic": np.arange(topics), "chain": chain, "match": pairs, "similarity": drawn.mean(axis=0)}
         rows.append(pd.DataFrame({**columns, "low": low, "high": high}))
     table = pd.concat(rows, ignore_index=True)
     return table.assign(found=table["similarity"] >= SAME).sort_values(["topic", "chain"], ignore_index=True)
+
+
+def _overlap_with_itself(corpus: Corpus, draws: list[np.ndarray], topics: int, eta: float) -> np.ndarray:
+    """float64[topics]: the mean overlap of each topic with itself half a chain later; 1 if there is a single draw."""
+    later = len(draws) // 2
+    if later == 0:
+        return np.ones(topics)
+    betas = [beta_of(corpus, draw, topics, eta)[0] for draw in draws]
+    return np.mean([np.minimum(*pair).sum(1) for pair in zip(betas, betas[later:], strict=False)], axis=0)
 
 
 def of_topics(table: pd.DataFrame) -> dict[int, dict[str, Any]]:
@@ -67,6 +82,8 @@ def doubts(found: dict[int, dict[str, Any]]) -> list[str]:
         return []
     alone = len(unstable) == 1
     names = f"Topic {unstable[0]} is" if alone else f"Topics {', '.join(map(str, unstable))} are"
+    if len(unstable) == len(found) > 1:
+        names = f"All {len(found)} topics are"
     return [
         f"{names} unstable (marked with ?): most of the other chains do not have {'it' if alone else 'them'}. Do not "
         f"rely on {'it' if alone else 'them'}; more sweeps (--sweeps), a longer burn-in (--burn-in) or fewer topics "
