@@ -176,7 +176,7 @@ def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[st
         said.append(
             f"The chains disagree (R-hat of the number of topics is {size}, but converged chains have at most "
             f"{LARGEST_RHAT}); their means are {told}. Use more iterations (--iterations) and a longer burn-in "
-            "(--burn-in); until they agree, the answer lies between them."
+            "(--burn-in); until they agree, T is not known, and it can also be smaller or larger than all of them."
         )
     elif found.total_variation is not None and found.total_variation > LARGEST_VARIATION:
         said.append(

@@ -18,6 +18,7 @@ from bayestopics.runs.kinds import SelectResult
 
 FIRST = """The first answer, after a few seconds and without an error, was {topics} topics, alpha {alpha:.3g} and eta
 {eta:.3g}; one of the chains started from it."""
+SHARES = ("probability", "low", "high")  # of the table of the posterior
 FIGURES = {
     "posterior": SelectResult.plot,
     "chains": SelectResult.plot_chains,
@@ -36,8 +37,8 @@ th {{ background: #f3f3f3; }} tr:nth-child(even) {{ background: #fafafa; }} img 
 <h2>How many topics?</h2>
 <img src="posterior.png" alt="posterior probability of each number of topics, with error bars">
 <p>The posterior of the number of topics T, with alpha and eta integrated out. The prior of T is {prior}; that of log
-alpha and log eta is uniform. The errors are Monte Carlo standard errors, which also see what the chains disagree about.
-</p>
+alpha and log eta is uniform. The probability is between low and high: two Monte Carlo standard errors on either side,
+which also see what the chains disagree about, and wider where the chains are too short to tell.</p>
 {posterior}
 <img src="chains.png" alt="the number of topics along the chains">
 <p>Chains from different starts should reach the same T. Dots are draws that count; on its way from one topic to
@@ -81,7 +82,7 @@ def page(result: SelectResult, corpus: Corpus, topics: pd.DataFrame) -> str:
     answer = result.answer
     sizes = f"{corpus.document_count:,} documents, {corpus.term_count:,} terms, {corpus.token_count:,} tokens"
     posterior = result.tables["posterior"]
-    likely = posterior[posterior["topics"].isin(result.posterior)]
+    likely = posterior.loc[posterior["topics"].isin(result.posterior), ["topics", *SHARES]]
     chains = pd.DataFrame(answer["chains"])[["start", "mean", "mode"]]
     return PAGE.format(
         title=html.escape(f"Which model for {visible(result.name)}?"),
@@ -89,7 +90,7 @@ def page(result: SelectResult, corpus: Corpus, topics: pd.DataFrame) -> str:
         warnings="\n".join(f'<p class="warning">{html.escape(visible(one))}</p>' for one in result.warnings),
         first=FIRST.format(**answer["first_answer"]),
         prior=_prior(result.task.params["topics"]),
-        posterior=_table(likely, {"probability": "{:.2%}", "standard_error": "{:.2%}"}),
+        posterior=_table(likely, dict.fromkeys(SHARES, "{:.1%}")),
         chains=_table(chains, {"mean": "{:.2f}"}),
         hyper="; ".join(_hyper(name, law) for name, law in answer["hyper"].items() if law is not None),
         number=answer["topics"],
