@@ -17,9 +17,8 @@ learnt during the burn-in and then kept, so that the chain that is used has a fi
 burn-in, to come near the posterior, a chain is pushed on from T and sizes at which it stays (Wang & Landau 2001), and
 in its first quarter one that starts with several topics is warmed and cools slowly: it samples p(z) p(w | z)^b, where b
 rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile, because random
-topics look as if alpha were infinite. On a large corpus the first three quarters of the burn-in have only a part of the
-documents, because topics of many tokens shrink and grow slowly; then the other documents join in. That is after the
-pushing has stopped, so that topics which only the pushing kept have gone by then.
+topics look as if alpha were infinite. On a large corpus the first half of the burn-in has only a part of the
+documents, because topics of many tokens shrink and grow slowly; then the other documents join in.
 
 Chains from different starts are independent of each other, and the same for any number of workers.
 """
@@ -419,8 +418,8 @@ def run_chain(
         kept, half, quarter = (chain.done - part for part in (walk.burn_in, walk.burn_in // 2, walk.burn_in // 4))
         if half == 0:
             sampler.stop_pushing()
-        if chain.part is not None and -kept <= walk.burn_in // 4:
-            sampler = _join(corpus, sampler)
+            if chain.part is not None:
+                sampler = _join(corpus, sampler)
         sampler.b = 1.0 + (1.0 - WARMEST) * quarter / (walk.burn_in // 4) if quarter < 0 and chain.cools else 1.0
         sampler.hyper = hyper if quarter >= 0 else None
         sampler.iterate(learning=kept < 0, pushed=half < 0)
