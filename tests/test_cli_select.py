@@ -22,9 +22,10 @@ from test_bad_input import refused, tree
 from test_cli import answer
 
 Capture = pytest.CaptureFixture[str]
-KEYS = ["topics", "agree", "probability", "between", "range", "posterior", "standard_error", "alpha", "eta", "hyper"]
-KEYS += ["region", "mean", "mean_error", "chains", "rhat", "rhat_log_joint", "effective_sample_size", "total_variation"]
-KEYS += ["acceptance_rate", "rhat_log_alpha", "rhat_log_eta", "first_answer", "top_words", "warnings"]
+KEYS = ["topics", "agree", "probability", "between", "range", "posterior", "interval", "standard_error", "alpha", "eta"]
+KEYS += ["hyper", "region", "mean", "mean_error", "chains", "rhat", "rhat_log_joint", "effective_sample_size"]
+KEYS += ["total_variation", "acceptance_rate", "rhat_log_alpha", "rhat_log_eta", "first_answer"]
+KEYS += ["top_words", "warnings"]
 TABLES = ["batches", "first_answer", "moves", "posterior", "topics", "trace"]
 RECORD = sorted([*(f"{name}.parquet" for name in TABLES), "arrays.npz", "run.json"])
 REPORT = ["posterior.csv", "report.html", "topics.csv"]

@@ -22,6 +22,8 @@ def test_the_law_that_generated_the_corpus_is_found():
     assert found.answer["topics"] == 3
     assert found.answer["agree"]
     assert found.answer["probability"] > 0.9
+    assert list(found.interval[3]) == found.answer["between"]
+    assert "+-" not in found.text()
     assert 0.2 < found.answer["between"][0] < found.answer["probability"]  # few draws count in so short chains
     assert found.answer["first_answer"]["topics"] in (3, 4)
     assert sum(found.posterior.values()) == pytest.approx(1, abs=1e-5)

@@ -15,6 +15,7 @@ from bayestopics import api, simulate
 from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
 from bayestopics.corpus import read_corpus, write_corpus
+from bayestopics.runs import jump
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
 from killing import state_files
@@ -74,6 +75,16 @@ def test_the_record_of_a_chain_over_topics_and_assignments(tmp_path: Path) -> No
     kept = moves[moves["iteration"] >= 10]["accepted"]
     assert found["acceptance_rate"] == (pytest.approx(kept.mean()) if len(kept) else None)
     assert [chain["start"] for chain in found["chains"]] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("of_topics", "of_joint", "told"), [(1.0, 1.44, 1), (1.0, 1.05, 0), (2.0, 1.44, 0), (None, 1.44, 0), (1.0, None, 0)]
+)
+def test_chains_with_one_number_of_topics_may_have_different_topics(
+    of_topics: float | None, of_joint: float | None, told: int
+) -> None:
+    """Guards chains in different modes that seem to agree, and a second warning about one thing."""
+    assert len(jump.joint_doubts({"rhat": of_topics, "rhat_log_joint": of_joint})) == told
 
 
 def test_the_record_of_evidence(tmp_path: Path) -> None:

@@ -65,17 +65,18 @@ def test_all_sweeps_of_tempering_go_to_arviz() -> None:
 
 def selected(**changed: Any) -> Any:
     table = pd.DataFrame({"topics": [2, 3, 9], "probability": [0.9, 0.1, 1e-9], "standard_error": [0.04, 0.25, np.nan]})
+    table = table.assign(low=[0.82, 0.0, 0.0], high=[0.98, 0.6, 0.05])
     answer = {"topics": 2, "agree": True, "probability": 0.9, "between": [0.8217, 0.961], "range": [2, 3]}
     answer |= {"alpha": 0.5, "eta": 0.1, "top_words": [], "region": None, "first_answer": {"topics": 4}}
     answer |= {"chains": [{"start": 1, "mean": 2.0, "mode": 2}, {"start": 9, "mean": 2.5, "mode": 3}]}
     return of_kind(kinds.SelectResult, "select", {"burn_in": 3}, answer | changed, posterior=table)
 
 
-def test_select_draws_the_posterior_with_two_errors() -> None:
-    """Guards another column, one error for two, and T that are out of question."""
+def test_select_draws_the_posterior_with_its_intervals() -> None:
+    """Guards another column, a probability below 0, and T that are out of question."""
     (axis,) = selected().plot().axes
     assert [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in axis.patches] == [(2, 0.9), (3, 0.1)]
-    assert bars(axis) == [(2, pytest.approx(0.82), pytest.approx(0.98)), (3, pytest.approx(-0.4), pytest.approx(0.6))]
+    assert bars(axis) == [(2, pytest.approx(0.82), pytest.approx(0.98)), (3, 0.0, pytest.approx(0.6))]
 
 
 def test_the_headline_of_select_is_a_range_of_probabilities() -> None:
@@ -99,6 +100,7 @@ def test_select_leaves_out_what_is_out_of_question() -> None:
     summary = selected().summary()
     assert summary["posterior"] == {2: 0.9, 3: 0.1}
     assert summary["standard_error"] == {2: 0.04, 3: 0.25}
+    assert summary["interval"] == {2: (0.82, 0.98), 3: (0.0, 0.6)}
     assert list(summary)[:5] == ["topics", "agree", "probability", "between", "range"]
 
 

@@ -45,6 +45,12 @@ def test_posterior_has_two_errors_to_either_side() -> None:
     assert bars(axis) == [(3, pytest.approx(0.23), pytest.approx(0.27)), (7, 0.75, 0.75)]
 
 
+def test_posterior_has_its_intervals() -> None:
+    """Guards ends that are swapped, or read as errors."""
+    (axis,) = plots.draw_posterior({3: 0.25, 7: 0.75}, "title", intervals={3: (0.0, 0.5), 7: (0.75, 1.0)}).axes
+    assert bars(axis) == [(3, 0.0, 0.5), (7, 0.75, 1.0)]
+
+
 def test_path_draws_alpha_and_eta_under_their_names() -> None:
     """Guards one side under the name of the other, and a scale that is not of logs."""
     path = pd.DataFrame({"step": [0, 1], "alpha": [0.5, 0.2], "eta": [0.4, 3.0]})

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from bayestopics.evidence.first_answer import FirstAnswer
 from bayestopics.evidence.jump import Chain, Drawn
-from bayestopics.evidence.topic_law import TopicLaw, covered, interval
+from bayestopics.evidence.topic_law import TopicLaw, covered, interval, law
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.urns import ENDS
 from bayestopics.runs import select
@@ -189,7 +189,10 @@ def test_the_first_chain_goes_on_from_the_first_answer(
 
 def test_a_result_has_its_tables(tmp_path: Path) -> None:
     found = compute(tmp_path)
-    assert found.tables["posterior"]["probability"].sum() == pytest.approx(1)
+    table = found.tables["posterior"]
+    assert table["probability"].sum() == pytest.approx(1)
+    whole = law(found.tables["batches"])
+    assert list(zip(table["low"], table["high"], strict=True)) == [interval(whole, t) for t in table["topics"]]
     assert found.tables["first_answer"]["topics"].iloc[-1] == 1
     assert found.tables["trace"].groupby("chain")["step"].count().tolist() == [40, 40]
     assert found.arrays["assignments"].shape == (60,)

@@ -61,7 +61,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, walk: Walk, w
     return Result(
         task,
         {key: value for key, value in {**numbers, **_flat(hyper)}.items() if isinstance(value, int | float)},
-        [*doubts(found, walk.topics, walk.starts), *hyper_doubts(hyper)],
+        [*doubts(found, walk.topics, walk.starts), *joint_doubts(numbers), *hyper_doubts(hyper)],
         tables={"trace": trace, "moves": moves, "batches": batches, "posterior": posterior_table(found)},
         arrays={"assignments": drawn},
         answer={**numbers, **hyper, "top_words": top_words(corpus, counts[:, counts.sum(axis=0) > 0])},
@@ -125,6 +125,18 @@ def hyper_numbers(kept: pd.DataFrame) -> dict[str, Any]:
     logs = {name: np.log(columns(kept, name)) for name in ("alpha", "eta")}
     found = {name: hyper_law(one, weights) for name, one in logs.items()}
     return {**found, **{f"rhat_log_{name}": finite(rhat_of(one, weights)) for name, one in logs.items()}}
+
+
+def joint_doubts(numbers: dict[str, Any]) -> list[str]:
+    """Chains can have the same T and yet different topics. If they disagree about T, that is said already."""
+    of_topics, of_joint = numbers["rhat"], numbers["rhat_log_joint"]
+    if of_topics is None or of_joint is None or of_topics > LARGEST_RHAT or of_joint <= LARGEST_RHAT:
+        return []
+    return [
+        f"The chains agree about the number of topics, but not about the topics (R-hat of the log joint is "
+        f"{of_joint:.2f}, but converged chains have at most {LARGEST_RHAT}), so they may have missed other numbers "
+        "as well. Use more iterations (--iterations) and a longer burn-in (--burn-in)."
+    ]
 
 
 def hyper_doubts(numbers: dict[str, Any]) -> list[str]:

@@ -200,19 +200,31 @@ class SelectResult(TopicPosteriorResult):
             return f"T from {ends}, by a single chain, which cannot show whether its start matters"
         return f"The chains disagree, so the number of topics is not known yet: they cover T from {ends}"
 
+    @property
+    def interval(self) -> dict[int, tuple[float, float]]:
+        """Where the probability of each T is: two standard errors on either side, and wider where the chains are too
+        short to tell."""
+        low, high = self._column("low"), self._column("high")
+        return {topics: (low[topics], high[topics]) for topics in low}
+
+    def plot(self) -> Figure:
+        from bayestopics.runs.plots import draw_posterior
+
+        title = f"{self._shown_name}: posterior of the number of topics, and where each probability is"
+        return draw_posterior(self.posterior, title, intervals=self.interval)
+
     def summary(self) -> Summary:
         answer = dict(self.answer)
         names = ("topics", "agree", "probability", "between", "range")
         first = {name: answer.pop(name) for name in names}
-        return {**first, "posterior": self.posterior, "standard_error": self.standard_error} | {
-            **answer,
-            "warnings": self.warnings,
-        }
+        law = {"posterior": self.posterior, "interval": self.interval, "standard_error": self.standard_error}
+        return {**first, **law, **answer, "warnings": self.warnings}
 
     def text(self) -> str:
-        answer, errors = self.answer, self.standard_error
+        answer, ends = self.answer, self.interval
         lines = [f"{self.headline}.", "", *show_words(answer["top_words"]), "", POSTERIOR]
-        lines += [_share_line(topics, share, errors[topics]) for topics, share in sorted(self.posterior.items())]
+        for topics, share in sorted(self.posterior.items()):
+            lines.append(f"{_share_line(topics, share, None)}, {_between(*ends[topics])}")
         lines += ["", *(_chain_line(one) for one in answer["chains"]), "", f"given T = {answer['topics']}:"]
         lines += [_hyper_line(name, law) for name, law in answer["hyper"].items() if law is not None]
         first = "first answer, before the chains: {topics} topics, alpha {alpha:.3g}, eta {eta:.3g}"

@@ -117,11 +117,17 @@ def draw_evidence(table: pd.DataFrame, best: int, title: str, label: str) -> Fig
 
 @matplotlib.rc_context(STYLE)
 def draw_posterior(
-    posterior: Mapping[int, float], title: str, errors: Mapping[int, float | None] | None = None
+    posterior: Mapping[int, float],
+    title: str,
+    errors: Mapping[int, float | None] | None = None,
+    intervals: Mapping[int, tuple[float, float]] | None = None,
 ) -> Figure:
-    """One bar per number of topics, with two standard errors where they are known."""
+    """One bar per number of topics, with two standard errors where they are known, or with its interval."""
     figure, axis = _empty(7, 3.8)
-    bars = [2 * ((errors or {}).get(topics) or 0.0) for topics in posterior] if errors else None
+    bars = np.array([2 * (errors.get(topics) or 0.0) for topics in posterior]) if errors else None
+    if intervals:
+        ends, shares = np.array([intervals[topics] for topics in posterior]), np.array(list(posterior.values()))
+        bars = np.maximum(0.0, [shares - ends[:, 0], ends[:, 1] - shares])
     axis.bar(list(posterior), list(posterior.values()), width=0.8, yerr=bars, capsize=3)
     axis.set(title=title, xlabel="number of topics", ylabel="posterior probability")
     axis.set_ylim(bottom=0)

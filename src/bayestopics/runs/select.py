@@ -112,7 +112,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
         {key: value for key, value in answer.items() if isinstance(value, int | float)},
         said,
         tables={
-            "posterior": posterior_table(found),
+            "posterior": _with_intervals(posterior_table(found), found),
             "trace": trace,
             "moves": moves,
             "batches": batches,
@@ -138,6 +138,12 @@ def _first(task: Task, corpus: Corpus, topic_prior: TopicPrior, checkpoint: Any,
             + (f"for about {minutes} minutes" if minutes > 1 else "for a minute or two")
         )
     return found
+
+
+def _with_intervals(table: pd.DataFrame, found: TopicLaw) -> pd.DataFrame:
+    """Where the probability of each T is, as in the headline: a standard error of 0 would promise too much."""
+    ends = np.array([interval(found, topics) for topics in table["topics"].tolist()])
+    return table.assign(low=ends[:, 0], high=ends[:, 1])
 
 
 def headline(found: TopicLaw, number: int) -> dict[str, Any]:

@@ -307,7 +307,7 @@ def draw_jump(records: list[Result], scale: str, errors: pd.DataFrame) -> Figure
     plain_ticks(bottom.yaxis)
     bottom.legend(fontsize=8.5, ncol=2)
     if any("disagree" in warning for warning in record.warnings):
-        bottom.set_title("the chains disagree: the answer lies between them", color="#AA3333", fontsize=10)
+        bottom.set_title("the chains disagree: T is not known yet", color="#AA3333", fontsize=10)
     label_scale(figure, scale)
     figure.tight_layout()
     return figure
