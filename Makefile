@@ -9,11 +9,12 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep kept test test-faults mutants lint docs bench keep-bench ui lock publish
+.PHONY: help setup results report unlock keep kept test test-faults test-cluster mutants lint docs bench keep-bench ui lock publish
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   make all figures, tables and claims in results/<scale>/'
 	@echo 'make test      run lint, type checks and all tests, including the workflow at scale smoke'
-	@echo 'make test-faults  read 50,000 damaged files; each must be refused in one line or be sound'
+	@echo 'make test-faults  read 50,000 damaged files; kill tracking servers; fill disks'
+	@echo 'make test-cluster  run the workflow on a Slurm of one node, and compare all records'
 	@echo 'make mutants [ONLY="hyper -k ellipse"]   check that the tests catch the bugs listed in tests/mutants/'
 	@echo 'make publish   publish to MLflow what is not there yet, or no longer'
 	@echo 'make ui        open the MLflow UI on results/mlflow.db'
@@ -53,6 +54,12 @@ test: setup lint
 # about 3 minutes of CPU time
 test-faults: setup
 	$(BIN)/python tests/faults/run.py -n $(CORES) --cases 50000
+	$(BIN)/python tests/faults/tracking.py
+	$(BIN)/python tests/faults/disk.py
+
+# the workflow on a Slurm of one node (Debian: apt-get install slurmctld slurmd slurm-client munge)
+test-cluster: setup
+	$(BIN)/python -m pytest tests/cluster
 
 # each bug in turn, in a copy of the code
 mutants: setup

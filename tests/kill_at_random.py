@@ -29,6 +29,12 @@ from bayestopics.corpus.synthetic import simulate_lda
 from killing import PATIENCE, PROGRAM, content, own_cache, state_files, without_seconds
 
 COMMANDS = {
+    "fit": "fit --topics 3 --sweeps 5000 --burn-in 1000 --chains 2",
+    "evidence": "evidence --topics 2-4 --sweeps 2000 --repeats 3",
+    "evidence chib": "evidence --topics 2-4 --sweeps 3000 --method chib",
+    "hdp gibbs": "hdp --sweeps 600 --burn-in 200 --chains 2",
+    "hdp truncation-free": "hdp --method truncation-free --sweeps 40",
+    "topics pmmh": "topics --method pmmh --max 9 --iterations 800 --burn-in 200",
     "select": "select --topics 1-3 --iterations 300 --chains 2",
     "hyper tempering": "hyper --topics 3 --sweeps 500 --chains 2 --method tempering",
     "hyper score": "hyper --topics 3 --sweeps 2000 --chains 2",

@@ -111,6 +111,7 @@ def test_published_again_it_is_the_same_run_with_the_same_numbers(store: Path, t
 
 def test_what_was_cut_short_is_published_anew(store: Path, tmp_path: Path) -> None:
     """Guards half a run that stays as it is, a second run beside it, and points that are there twice."""
+    published(store, tmp_path, a_record("before"))
     one = a_record("cut")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(client()), "set_terminated", lambda *_, **__: 1 / 0)

@@ -163,7 +163,13 @@ def definitions(wildcards):
 def threads_of_job(wildcards):
     names = runs_of_job(wildcards)
     threads = PLANS[wildcards.study].runs[names[0]].threads if len(names) == 1 else 1
-    return threads or workflow.cores
+    return threads or workflow.resource_settings.cores or 1  # on a cluster nobody knows them; see alone_on_its_node
+
+
+def alone_on_its_node(wildcards):
+    """A run that takes all threads measures time: on Slurm it has a node of its own."""
+    names = runs_of_job(wildcards)
+    return "--exclusive" if len(names) == 1 and PLANS[wildcards.study].runs[names[0]].threads is None else ""
 
 
 # -- what a study leaves -----------------------------------------------------------------------------

@@ -15,6 +15,8 @@ rule run:
     log:
         f"{RESULTS}/logs/{{study}}-run-{{job}}.log",
     threads: threads_of_job
+    resources:
+        slurm_extra=alone_on_its_node,
     params:
         runs=definitions,
         seed=config["seed"],

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import glob
 import gzip
+import hashlib
 import io
 import os
+import platform
 import shutil
 import tempfile
 import zlib
@@ -16,6 +19,7 @@ from pathlib import Path
 from bayestopics.base.limits import insist_on_inflation
 from bayestopics.base.problems import InputError
 
+HOST = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # of many machines that share a folder
 PIECE = 2**20  # bytes that are unpacked at a time
 
 
@@ -23,7 +27,8 @@ PIECE = 2**20  # bytes that are unpacked at a time
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary path beside `target` (a file or a folder), which is renamed to `target` if there was no error."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    _remove_left_over(target)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.{HOST}-{os.getpid()}.", dir=target.parent))
     scratch.chmod(0o755)
     temporary, old = scratch / target.name, scratch / f"{target.name}.old"
     try:
@@ -37,6 +42,24 @@ def replacing(target: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _remove_left_over(target: Path) -> None:
+    """Remove the scratch folders for this target of processes that were killed on this machine."""
+    for path in target.parent.glob(f".{glob.escape(target.name)}.{HOST}-*.????????"):
+        process = path.name[: -len(".????????")].rpartition("-")[2]
+        if process.isdigit() and not _is_alive(int(process)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def clear_scratch(folder: Path) -> None:

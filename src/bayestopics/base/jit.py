@@ -7,6 +7,7 @@ own folder. All copies of the same sources, such as two clones, share it. `BAYES
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -39,21 +40,42 @@ numba.config.CACHE_DIR = str(CACHE / f"kernels-{kernel_hash()}")  # type: ignore
 numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.{OneForAllCopies.__name__},{OTHERS}"  # type: ignore[attr-defined]
 
 
+def _compiled(function: Kernel, **how: Any) -> Kernel:
+    """Compiled when it is called first. If the machine code cannot be kept, a line says so, and nothing is lost."""
+    made = numba.njit(cache=True, error_model="numpy", **how)(function)
+    save = made._cache.save_overload
+
+    def try_to_save(signature: Any, data: Any) -> None:
+        try:
+            save(signature, data)
+        except OSError as error:
+            if not _told:
+                _told.append(error)
+                said = f"{CACHE}: compiled code cannot be kept there ({error.strerror or error})"
+                print(f"bayestopics: {said}; every start will take longer", file=sys.stderr, flush=True)
+
+    made._cache.save_overload = try_to_save
+    return cast(Kernel, made)
+
+
+_told: list[OSError] = []
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile without Python objects; keep the machine code for the next process."""
-    return cast(Kernel, numba.njit(cache=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def sum_kernel(function: Kernel) -> Kernel:
     """Like `kernel`, but sums may be reordered, so that the CPU adds several terms at once."""
-    return cast(Kernel, numba.njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract"})(function))
+    return _compiled(function, fastmath={"reassoc", "contract"})
 
 
 def free_kernel(function: Kernel) -> Kernel:
     """Like `kernel`, but other Python threads run meanwhile, and may run the same kernel."""
-    return cast(Kernel, numba.njit(cache=True, error_model="numpy", nogil=True)(function))
+    return _compiled(function, nogil=True)
 
 
 def parallel_kernel(function: Kernel) -> Kernel:
     """Like `kernel`, but several threads run the `prange` loops."""
-    return cast(Kernel, numba.njit(cache=True, error_model="numpy", parallel=True)(function))
+    return _compiled(function, parallel=True)

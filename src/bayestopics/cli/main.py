@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayestopics import __version__
+from bayestopics.base.guard import NotFiniteError
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import visible
 from bayestopics.cli import corpus, evidence, fit, hdp, hyper, infer, score, select, topics
@@ -83,6 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:  # a disk that is full, a folder that may not be written
         return say(_fault(error), 2)
+    except NotFiniteError as error:
+        return say(f"stopped: {error}", 1)
     except MemoryError as error:
         return say(f"not enough memory ({error})", 2)
     except KeyboardInterrupt:

@@ -32,6 +32,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes
@@ -424,6 +425,8 @@ def run_chain(
         sampler.hyper = hyper if quarter >= 0 else None
         sampler.iterate(learning=kept < 0, pushed=half < 0)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
+        if not finite(chain.trace[chain.done - 1][5]):
+            raise not_finite("the mean of T given the partition", chain.done - 1, checkpoint, chain.assignments)
         progress(chain.done)
         if checkpoint.due() or chain.done == len(chain.trace):
             checkpoint.save(chain)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted_sweeps
 from bayestopics.corpus.corpus import Corpus
@@ -86,6 +87,8 @@ def full_bayes(
         module.sweep(state, rng)
         if i >= -(burn_in // 2):
             state = _draw_prior(state, corpus.document_lengths, alphas, etas, rng)
+        if not finite((state.alpha[0], state.eta)):
+            raise not_finite("alpha or eta", burn_in + i, checkpoint, state)
         if i >= 0:
             draws[i] = state.alpha[0], state.eta
         if checkpoint.due():

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted_sweeps, totalling
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
@@ -65,6 +66,8 @@ def leg(
             exchange(state, rng)
         if i >= 0:
             scores[i], second = score(state)
+            if not finite(scores[i]):
+                raise not_finite("the score", burn_in + i, checkpoint, state.assignments)
             bends[i // each] += second / each
         if checkpoint.due():
             checkpoint.save((burn_in + i + 1, state.assignments, scores, bends, rng.bit_generator.state))

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted_sweeps
 from bayestopics.base.stages import Stages
@@ -136,6 +137,8 @@ def temper(
         parameters = module.sweep(state, rng).parameters
         rows = sides.rows(state, parameters)
         index[i], of_alpha[i], of_eta[i] = j, *rows
+        if not finite((rows[0].sum(), rows[1].sum())):
+            raise not_finite("log p(w, x | alpha, eta)", i, checkpoint, state)
         values[i] = [functional(parameters, state) for functional in functionals]
         if adapt is not None:
             logs = move.log_weights(*rows) - log_zeta

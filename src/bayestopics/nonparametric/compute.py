@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
@@ -157,6 +158,8 @@ def sample(
         done.seconds.append(time.perf_counter() - begin)
         large = int(np.count_nonzero(state.topic_total >= LARGE * training.token_count))
         row = {"sweep": sweep, "topics": state.topics, "large_topics": large, "log_joint": log_joint(state)}
+        if not finite(row["log_joint"]):
+            raise not_finite("the log joint density", sweep, checkpoint, to_arrays(state))
         for split_moves, name in ((True, "splits"), (False, "merges")):
             row[name], row[f"{name}_accepted"] = tally(moves, split_moves)
         if settings.resample:
@@ -205,6 +208,8 @@ def learn(
         begin = time.perf_counter()
         learner.partial_fit(training.counts[order[first : first + settings.batch_size]])
         done.seconds.append(time.perf_counter() - begin)
+        if not finite(learner.components.weight):
+            raise not_finite("the weight of a topic", update, checkpoint, learner.state_dict())
         if checkpoint.due() or update == settings.work * batches - 1:
             checkpoint.save((learner.state_dict(), order, done.seconds, done.resumed))
     saved_updates = learner.history.table().astype(int).tolist()

@@ -12,6 +12,7 @@ from dataclasses import InitVar, dataclass, field
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted_sweeps
@@ -152,6 +153,8 @@ def score(
         module.sweep(state, rng)
         if i >= 0:
             batches[batch_of[i]].add(state)
+            if not finite(batches[batch_of[i]].total.sum()):
+                raise not_finite("a predicted probability", burn_in + i, checkpoint, state.assignments)
         if checkpoint.due() or i == sweeps - 1:
             sums = [(batch.total, batch.states) for batch in batches]
             checkpoint.save((burn_in + i + 1, state.assignments, sums, rng.bit_generator.state))

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
@@ -127,6 +128,8 @@ def run_chain(
         info = module.sweep(chain.state, rng)
         chain.seconds.append(time.perf_counter() - begin)
         row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": _or_nan(info.log_transition)}
+        if not finite(row["log_joint"]):
+            raise not_finite("the log joint density", sweep, checkpoint, chain.state.assignments)
         chain.rows.append(row | (observer.observe(sweep, chain.state) if observer else {}))
         if progress:
             progress(sweep + 1)

@@ -113,10 +113,12 @@ class Experiment:
     def _remove_abandoned(self, seconds: float) -> None:
         """Delete the runs that nobody can be at work on: those that are not in the index, and those that came back with
         a restored experiment although another run has taken their place."""
-        known, now = {run for key, run in self.claims.items() if _next(key) not in self.claims}, 1000 * time.time()
+        replaced = {run for claim, run in self.claims.items() if _next(claim) in self.claims}
+        known, now = set(self.claims.values()), 1000 * time.time()
         for run_id, run in list(self.active.items()):
             made = run.data.tags.get(KEY, "").rpartition("@")[2]
-            if run_id not in known and made.isdigit() and now - int(made) > 1000 * seconds:
+            old = made.isdigit() and now - int(made) > 1000 * seconds
+            if run_id in replaced or (old and run_id not in known):
                 self.client.delete_run(run_id)
                 del self.active[run_id]
 
@@ -177,7 +179,8 @@ class Store:
     def experiment(self, study: str) -> Experiment:
         """The experiment of a study or a command; the name "" stands for the experiment above all of them."""
         if study not in self.known:
-            name, location = f"{EXPERIMENT}/{study}" if study else EXPERIMENT, self.location and self.location.as_uri()
+            name = f"{EXPERIMENT}/{study}" if study else EXPERIMENT
+            location = None if self.location is None else self.location.as_uri()
             self.known[study] = Experiment(self.client, name, location, self.abandoned)
         return self.known[study]
 
