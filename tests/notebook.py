@@ -1,7 +1,7 @@
-"""Runs a notebook without Jupyter, so that a test can; `python tests/notebook.py --write docs/tutorial.ipynb` stores outputs.
+"""Runs a notebook without Jupyter, so that a test can. `python tests/notebook.py --write x.ipynb` stores its outputs.
 
-All code cells share one namespace. The output of a cell is what it prints, and the value of its last line: a figure as PNG,
-a table as HTML, anything else as text.
+All code cells share one namespace. The output of a cell is what it prints, and the value of its last line: a figure as
+PNG, a table as HTML, anything else as text.
 """
 
 from __future__ import annotations
