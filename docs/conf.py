@@ -20,7 +20,7 @@ extensions = [
     "sphinx_design",
     "generated",
 ]
-exclude_patterns = ["_build", "_generated", "_ext"]
+exclude_patterns = ["_build", "_generated", "_ext", "_snippets"]
 smartquotes = False  # they would join the two dashes of an option
 default_role = "code"  # of single backticks in docstrings
 

@@ -1,4 +1,5 @@
-"""What the pages include and nobody types: the options of the commands, claims, figures, speed, graphs.
+"""What the pages include and nobody types: the options of the commands, claims, figures, speed, graphs,
+the tutorial.
 
 Before a build each part is written to docs/_generated; a file that would not change is left alone.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import commands
 import graphs
+import notebooks
 import results
 import speed
 from sphinx.application import Sphinx
@@ -23,7 +25,7 @@ ROOT = DOCS.parent
 
 def write_all(app: Sphinx) -> None:
     parts: dict[str, str | bytes] = {}
-    for part in (commands, results, speed, graphs):
+    for part in (commands, results, speed, graphs, notebooks):
         parts |= part.parts(ROOT)
     _write(parts)
 

@@ -163,7 +163,7 @@ def using_threads(count: int) -> Iterator[None]:
 
 def at_most_threads(count: int) -> AbstractContextManager[None]:
     """The same, but never more threads than numba has."""
-    return using_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    return using_threads(min(count, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
 
 
 # -- in a worker -----------------------------------------------------------------------------------

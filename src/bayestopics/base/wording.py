@@ -55,6 +55,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
+def by_topics(warnings: Iterable[tuple[int, str]]) -> list[str]:
+    """Warnings about several numbers of topics; what is said of many of them is said once."""
+    together: dict[str, list[int]] = {}
+    for topics, warning in warnings:
+        together.setdefault(warning, []).append(topics)
+    return [f"T = {', '.join(map(str, topics))}: {warning}" for warning, topics in together.items()]
+
+
 LONGEST_QUOTE = 60
 
 

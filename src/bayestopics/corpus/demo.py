@@ -17,6 +17,7 @@ SUBJECTS = {
     "court": "judge law trial lawyer jury witness verdict crime sentence evidence appeal police prison case court",
 }
 COMMON = ("day", "people", "year", "time", "city", "report", "morning", "week", "story", "news", "house", "water")
+GLUE = ("the {}", "and {}", "of the {}", "{}")  # so that the texts have stop words
 SHARE_OF_COMMON = 0.15  # of the words of every subject
 ALPHA, LENGTH = 0.15, 60  # most documents have one or two subjects
 
@@ -60,7 +61,8 @@ def demo_texts(documents: int = 300, seed: int = 1) -> pd.DataFrame:
         for subject in rng.choice(len(names), LENGTH, p=shares):
             name = names[subject]
             common = rng.random() < SHARE_OF_COMMON
-            text.append(str(rng.choice(COMMON)) if common else str(rng.choice(words[name], p=weights[name])))
+            word = rng.choice(COMMON) if common else rng.choice(words[name], p=weights[name])
+            text.append(GLUE[rng.integers(len(GLUE))].format(word))
         date = pd.Timestamp("2025-01-01") + pd.Timedelta(days=int(364 * part))
         rows.append({"date": f"{date:%Y-%m-%d}", "subject": names[int(np.argmax(shares))], "text": " ".join(text)})
     return pd.DataFrame(rows)

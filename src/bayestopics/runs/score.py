@@ -12,7 +12,7 @@ import pandas as pd
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
-from bayestopics.base.wording import at_the_end, explain_once
+from bayestopics.base.wording import at_the_end, by_topics, explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.state import Prior
@@ -120,7 +120,7 @@ def _together(task: Task, found: dict[int, Found]) -> Result:
         name: pd.concat([one[name].assign(topics=number) for number, (_, one, _) in found.items()], ignore_index=True)
         for name in names
     }
-    said = [f"T = {number}: {warning}" for number, (_, _, doubts) in found.items() for warning in doubts]
+    said = by_topics((number, warning) for number, (_, _, doubts) in found.items() for warning in doubts)
     answer = {"topics": topics, "best": best, "not_excluded": near, **{name: _listed(scores[name]) for name in ROW}}
     answer |= {name: _listed(scores[name]) for name in ("difference", "difference_error")}
     metrics = {"best_topics": best, "log_score_of_best": max(values)}
