@@ -9,11 +9,12 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DO_NOT_TRACK := true
 
-.PHONY: help setup results report unlock keep kept test test-faults mutants lint docs bench keep-bench ui lock
+.PHONY: help setup results report unlock keep kept test test-faults test-cluster mutants lint docs bench keep-bench ui lock
 help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   make all figures, tables and claims in results/<scale>/'
 	@echo 'make test      run lint, type checks and all tests, including the workflow at scale smoke'
 	@echo 'make test-faults  read 50,000 damaged files; each must be refused in one line or be sound'
+	@echo 'make test-cluster  run chains on clusters on this machine, and kill a worker'
 	@echo 'make mutants [ONLY="hyper -k ellipse"]   check that the tests catch the bugs listed in tests/mutants/'
 	@echo 'make ui        open the MLflow UI on results/mlflow.db'
 	@echo 'make report    make results/<scale>/report.html again from the existing results'
@@ -52,6 +53,9 @@ test: setup lint
 # about 3 minutes of CPU time
 test-faults: setup
 	$(BIN)/python tests/faults/run.py -n $(CORES) --cases 50000
+
+test-cluster: setup
+	$(BIN)/python -m pytest -n 0 tests/cluster
 
 # each bug in turn, in a copy of the code
 mutants: setup
@@ -98,6 +102,6 @@ ui: setup
 
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet '.[workflow,test,docs]'
+	.venv-lock/bin/python -m pip install --quiet '.[workflow,test,docs,cluster]'
 	.venv-lock/bin/python -m pip freeze --all --exclude bayestopics --exclude pip > envs/lock.txt
 	rm -rf .venv-lock build

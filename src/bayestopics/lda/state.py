@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 
@@ -88,6 +89,10 @@ class State:
         """The arguments of a kernel, in this order."""
         data = (self.documents, self.terms, self.alpha, self.eta)
         return (*data, self.document_topic, self.term_topic, self.topic_total, self.assignments)
+
+    def offsets(self) -> np.ndarray:
+        """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
+        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1)).astype(np.int64)
 
     @cached_property
     def by_term(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -198,3 +203,25 @@ def _read_only(*arrays: np.ndarray) -> list[np.ndarray]:
 def unsigned(*arrays: np.ndarray) -> list[np.ndarray]:
     """The same memory as unsigned numbers, so that numba knows that no index counts from the end."""
     return [array.view(np.uint32) for array in arrays]
+
+
+@kernel
+def recount(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    assignments: np.ndarray,
+) -> None:
+    """Count the assignments anew, in place."""
+    document_topic[:] = 0
+    term_topic[:] = 0
+    topic_total[:] = 0
+    for i in range(len(assignments)):
+        t = assignments[i]
+        document_topic[documents[i], t] += 1
+        term_topic[terms[i], t] += 1
+        topic_total[t] += 1

@@ -6,14 +6,17 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.cluster import current
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
+from bayestopics.lda import over_machines, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, State, from_assignments
@@ -107,6 +110,9 @@ def run_chain(
 
     module = sampler_by_name(sampler)
     compile_sampler(sampler)
+    one_sweep = module.sweep
+    if sampler_entry(sampler).over_machines and (cluster := current()) is not None:
+        one_sweep = partial(over_machines.sweep, cluster=cluster)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
         if start is None:
@@ -124,7 +130,7 @@ def run_chain(
         steps = counted(steps, description, "sweep", total=sweeps, done=len(chain.rows))
     for sweep in steps:
         begin = time.perf_counter()
-        info = module.sweep(chain.state, rng)
+        info = one_sweep(chain.state, rng)
         chain.seconds.append(time.perf_counter() - begin)
         row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": _or_nan(info.log_transition)}
         chain.rows.append(row | (observer.observe(sweep, chain.state) if observer else {}))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.cluster import current
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes, using_threads
@@ -18,6 +19,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda import sampler_entry
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.chain import Chain, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
@@ -58,8 +60,11 @@ def task_of(
 def compute(
     task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1, threads: int | None = None
 ) -> Result:
-    """Run the chains, each with so many threads if its sampler is parallel. `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint:
-    means over its kept draws. With several chains, `reproducibility` has how far the others have its topics too."""
+    """Run the chains, each with `threads` threads if its sampler is parallel.
+
+    `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint: means over its kept
+    draws. With several chains, `reproducibility` has how far the others have its topics too.
+    """
     params = task.params
     chains = _chains(task, corpus, checkpoint, workers, threads)
     log_joint = np.array([chain.trace()["log_joint"].to_numpy()[params["burn_in"] :] for chain in chains])
@@ -142,7 +147,8 @@ def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int, th
     parts = [replace(task, name=f"fit/chain-{number}") for number in range(task.params["chains"])]
     jobs = [(part, checkpoint.part(part.name), threads) for part in parts]
     workers = min(workers, len(jobs))
-    if workers == 1:
+    spread_out = current() is not None and sampler_entry(task.params["sampler"]).over_machines
+    if workers == 1 or spread_out:  # each chain then takes the whole cluster
         return [_chain(corpus, *job) for job in jobs]
     finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, parts)), workers)
     return [_restored(task, corpus, *result) for result in finished]
