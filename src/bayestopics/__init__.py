@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayestopics.api import evidence, fit, hdp, hyper, score, select, simulate, topic_posterior
+    from bayestopics.base.cluster import using_cluster
     from bayestopics.base.problems import InputError
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
     from bayestopics.estimators import HDP, LDA
@@ -38,6 +39,7 @@ __all__ = [
     "simulate",
     "to_pyldavis",
     "topic_posterior",
+    "using_cluster",
     "write_corpus",
 ]
 
@@ -52,6 +54,7 @@ _HOMES = {
     "Result": "bayestopics.runs.kinds:CommandResult",
     "TopicPrior": "bayestopics.evidence.topic_prior",
     "to_pyldavis": "bayestopics.runs.export",
+    "using_cluster": "bayestopics.base.cluster",
 }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -75,7 +74,7 @@ def test_a_worker_that_is_killed_in_a_sweep_is_replaced(cluster: Cluster) -> Non
         for number in range(4):
             if kill and number == 2:
                 pid = next(iter(cluster.client.run(os.getpid).values()))
-                threading.Thread(target=lambda: (time.sleep(0.05), os.kill(pid, signal.SIGKILL))).start()
+                threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
             over_machines.sweep(state, rng, cluster)
         return state.assignments
 

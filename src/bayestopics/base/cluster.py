@@ -116,7 +116,7 @@ def cluster_pool(cluster: Cluster, shared: tuple[Any, ...], renewed: Callable) -
     except KilledWorker as error:
         raise InputError(f"workers of the cluster died, perhaps because memory ran out ({error})") from None
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        executor.shutdown(wait=False)  # and cancel what has not begun
 
 
 # -- in a worker -----------------------------------------------------------------------------------

@@ -54,6 +54,9 @@ SAMPLERS: dict[str, Sampler] = {
 }
 
 
+STARTS = ("random", "progressive")  # of a chain: `lda.starts`
+
+
 def sampler_entry(name: str) -> Sampler:
     if name not in SAMPLERS:
         raise InputError(f"unknown sampler {name!r}; choose from {', '.join(SAMPLERS)}")

@@ -134,16 +134,11 @@ class State:
 
 def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """document_topic, term_topic and topic_total of these assignments."""
-    shape_documents, shape_terms = (corpus.document_count, topics), (corpus.term_count, topics)
-    document_topic = np.bincount(
-        corpus.documents.astype(np.int64) * topics + assignments, minlength=np.prod(shape_documents)
-    )
-    term_topic = np.bincount(corpus.terms.astype(np.int64) * topics + assignments, minlength=np.prod(shape_terms))
-    return (
-        document_topic.reshape(shape_documents).astype(np.int32),
-        term_topic.reshape(shape_terms).astype(np.int32),
-        np.bincount(assignments, minlength=topics).astype(np.int64),
-    )
+    document_topic = np.empty((corpus.document_count, topics), np.int32)
+    term_topic = np.empty((corpus.term_count, topics), np.int32)
+    topic_total, topics_of = np.empty(topics, np.int64), np.ascontiguousarray(assignments, np.int32)
+    recount(corpus.documents, corpus.terms, NO_ALPHA, 0.0, document_topic, term_topic, topic_total, topics_of)
+    return document_topic, term_topic, topic_total
 
 
 def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
@@ -167,6 +162,7 @@ def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Gener
     return from_assignments(corpus, topics, prior, assignments)
 
 
+NO_ALPHA = np.empty(0)
 ORDERS = ("document", "term")
 
 

@@ -19,6 +19,7 @@ from bayestopics.corpus.tiny import tiny_corpus
 from bayestopics.lda import over_machines, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
+from bayestopics.lda.starts import start_of
 from bayestopics.lda.state import Prior, State, from_assignments
 from bayestopics.predict.completion import Completion
 from bayestopics.runs.checkpoint import Checkpoint
@@ -93,15 +94,17 @@ def run_chain(
     sampler: str,
     sweeps: int,
     rng: np.random.Generator,
-    start: np.ndarray | None = None,
+    start: np.ndarray | str = "random",
     observer: Observer | None = None,
     checkpoint: Checkpoint | None = None,
     description: str = "sampling",
     progress: Callable[[int], None] | None = None,
 ) -> Chain:
-    """Run `sweeps` sweeps from the assignments `start`, or from a random start. The caller removes the checkpoint once
-    the record is written. `progress` is called with the number of finished sweeps; without it a progress bar is
-    shown."""
+    """Run `sweeps` sweeps from the assignments `start`, or from a start of this name (`lda.starts`).
+
+    The caller removes the checkpoint once the record is written. `progress` is called with the number of finished
+    sweeps; without it a progress bar is shown.
+    """
 
     def save() -> None:
         if checkpoint:
@@ -115,8 +118,8 @@ def run_chain(
         one_sweep = partial(over_machines.sweep, cluster=cluster)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
-        if start is None:
-            chain = Chain(module.init(corpus, topics, prior, rng), observer=observer)
+        if isinstance(start, str):
+            chain = Chain(start_of(start)(corpus, topics, prior, rng), observer=observer)
         else:
             chain = Chain(from_assignments(corpus, topics, prior, start), observer=observer)
     else:

@@ -20,6 +20,7 @@ from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda import sampler_entry
+from bayestopics.lda.starts import start_of
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.chain import Chain, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
@@ -45,15 +46,26 @@ FEWEST_EFFECTIVE = 100  # draws of a chain, from the same paper: with fewer, its
 
 
 def task_of(
-    corpus: Corpus, topics: int, prior: Prior, sampler: str, sweeps: int, burn_in: int, chains: int, seed: int
+    corpus: Corpus,
+    topics: int,
+    prior: Prior,
+    sampler: str,
+    sweeps: int,
+    burn_in: int,
+    chains: int,
+    seed: int,
+    start: str = "random",
 ) -> Task:
     if min(sweeps, chains) < 1 or burn_in < 0:
         sizes = f"{sweeps} sweeps, a burn-in of {burn_in} and {chains} chains"
         raise InputError(f"at least 1 sweep and 1 chain are needed, and a burn-in of 0 or more, not {sizes}")
     module = sampler_by_name(sampler)
+    start_of(start)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
     params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
+    if start != "random":
+        params["start"] = start
     return Task("fit", OWN, "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
 
 
@@ -169,6 +181,7 @@ def _chain(
             sampler=part.params["sampler"],
             sweeps=_sweeps(part),
             rng=part.generator(),
+            start=part.params.get("start", "random"),
             observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
             checkpoint=checkpoint,
             description=part.name,
