@@ -19,6 +19,7 @@ from bayestopics.base.processes import thread_limit
 from bayestopics.lda import partially_collapsed
 from bayestopics.lda.partially_collapsed import Topics
 from bayestopics.lda.state import State, recount
+from bayestopics.lda.transition import Info
 
 ROOTED = 5  # sweeps
 PARTS = 2  # for each worker, so that none waits long for the last
@@ -37,7 +38,7 @@ class Spread:
     sweeps: int = 0
 
 
-def sweep(state: State, rng: np.random.Generator, cluster: Cluster) -> None:
+def sweep(state: State, rng: np.random.Generator, cluster: Cluster) -> Info:
     """Like `partially_collapsed.sweep`."""
     seeds = rng.integers(2**64, size=3, dtype=np.uint64)
     spread = state.__dict__.get("spread")
@@ -57,6 +58,7 @@ def sweep(state: State, rng: np.random.Generator, cluster: Cluster) -> None:
     state.assignments[:] = np.concatenate(cluster.client.gather(spread.topics))
     spread.last, spread.sweeps = state.assignments.copy(), spread.sweeps + 1
     recount(*state.arrays())
+    return Info(None)
 
 
 def _spread(state: State, cluster: Cluster) -> Spread:

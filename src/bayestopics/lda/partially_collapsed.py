@@ -287,7 +287,7 @@ def _draw_by_classes(threshold: float, old: int, weight: np.ndarray, row: np.nda
     for t in range(at, len(row), CLASSES):
         part = weight[t] * row[t]
         if part > 0.0:  # rounding may lead beyond the last topic that has a weight
-            new = np.uint32(t)
+            new = t
             threshold -= part
             if threshold < 0.0:
                 break

@@ -22,14 +22,13 @@ from bayestopics.lda.uniforms import new_words, uniform
 def progressive_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Generator) -> State:
     """Draw the tokens in turn from the collapsed conditional, given the tokens before them only."""
     alpha, words = prior.alpha_vector(topics), new_words(rng)
-    assignments = np.zeros(corpus.token_count, np.int32)
-    counts = [np.zeros((size, topics), np.int32) for size in (corpus.document_count, corpus.term_count)]
-    state = State(
-        corpus.documents, corpus.terms, alpha, float(prior.eta), assignments, *counts, np.zeros(topics, np.int64)
-    )
-    documents, terms, drawn = unsigned(state.documents, state.terms, assignments)
-    total_eta = corpus.term_count * state.eta
-    _draw(documents, terms, alpha, state.eta, total_eta, *counts, state.topic_total, drawn, words)
+    document_topic = np.zeros((corpus.document_count, topics), np.int32)
+    term_topic = np.zeros((corpus.term_count, topics), np.int32)
+    counts = (document_topic, term_topic, np.zeros(topics, np.int64))
+    assignments, eta = np.zeros(corpus.token_count, np.int32), float(prior.eta)
+    state = State(corpus.documents, corpus.terms, alpha, eta, assignments, *counts)
+    documents, terms, drawn = unsigned(corpus.documents, corpus.terms, assignments)
+    _draw(documents, terms, alpha, eta, corpus.term_count * eta, *counts, drawn, words)
     return state
 
 

@@ -189,8 +189,10 @@ def _chain(
         )
 
 
-def _finished(corpus: Corpus, *job: Any, progress: Callable[[int], None]) -> tuple[Any, ...]:
-    chain = _chain(corpus, *job, progress=progress)
+def _finished(
+    corpus: Corpus, part: Task, checkpoint: Checkpoint, threads: int | None, progress: Callable[[int], None]
+) -> tuple[Any, ...]:
+    chain = _chain(corpus, part, checkpoint, threads, progress)
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed, chain.observer
 
 
