@@ -14,7 +14,7 @@ help:
 	@echo 'make results [SCALE=smoke|quick|paper] [CORES=n]   make all figures, tables and claims in results/<scale>/'
 	@echo 'make test      run lint, type checks and all tests, including the workflow at scale smoke'
 	@echo 'make test-faults  read 50,000 damaged files; kill tracking servers; fill disks'
-	@echo 'make test-cluster  run the workflow on a Slurm of one node, and compare all records'
+	@echo 'make test-cluster  run chains on Dask and the workflow on a Slurm of one node; kill a worker; compare'
 	@echo 'make mutants [ONLY="hyper -k ellipse"]   check that the tests catch the bugs listed in tests/mutants/'
 	@echo 'make publish   publish to MLflow what is not there yet, or no longer'
 	@echo 'make ui        open the MLflow UI on results/mlflow.db'
@@ -57,9 +57,9 @@ test-faults: setup
 	$(BIN)/python tests/faults/tracking.py
 	$(BIN)/python tests/faults/disk.py
 
-# the workflow on a Slurm of one node (Debian: apt-get install slurmctld slurmd slurm-client munge)
+# chains on Dask, and the workflow on a Slurm of one node (Debian: apt-get install slurmctld slurmd slurm-client munge)
 test-cluster: setup
-	$(BIN)/python -m pytest tests/cluster
+	$(BIN)/python -m pytest -n 0 tests/cluster
 
 # each bug in turn, in a copy of the code
 mutants: setup
@@ -109,6 +109,6 @@ ui: setup
 
 lock:
 	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock
-	.venv-lock/bin/python -m pip install --quiet '.[workflow,test,docs]'
+	.venv-lock/bin/python -m pip install --quiet '.[workflow,test,docs,cluster]'
 	.venv-lock/bin/python -m pip freeze --all --exclude bayestopics --exclude pip > envs/lock.txt
 	rm -rf .venv-lock build

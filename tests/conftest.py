@@ -16,6 +16,8 @@ from bayestopics.runs import driver
 from chromium import Page
 from killing import NEVER
 
+collect_ignore = ["cluster"]  # unless it is named, as `make test-cluster` does
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_checkpoints_and_silence(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,9 +29,9 @@ PLACE = {"seed": 91, "overwrite": True}
 MODEL = "--topics 3 --alpha 0.4,0.5,0.6 --eta 0.7 --sampler sparse --sweeps 11 --burn-in 12 "
 GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
     "fit": (
-        MODEL + "--chains 13 --workers 14 --threads 15",
+        MODEL + "--chains 13 --start progressive --workers 14 --threads 15",
         {"topics": 3, "prior": Prior((0.4, 0.5, 0.6), 0.7), "sampler": "sparse"}
-        | {"sweeps": 11, "burn_in": 12, "chains": 13, "workers": 14, "threads": 15},
+        | {"sweeps": 11, "burn_in": 12, "chains": 13, "start": "progressive", "workers": 14, "threads": 15},
     ),
     "evidence": (
         "--topics 2-4,9 --alpha 0.4 --eta 0.7 --method annealing --path smc --sweeps 11 --passes 12 --repeats 13 "
@@ -107,7 +110,28 @@ def test_every_command_is_tried() -> None:
         texts = "--text-column --header --min-count --ngrams --token-pattern --encoding"
         left = own - set(f"{common} {texts}".split()) - set(words.split())
         # of `select`, one stands for --min and --max, and the other for --iterations (tests/test_cli_select.py)
-        assert left <= {"--topics", "--budget"}, name
+        assert left <= {"--topics", "--budget", "--cluster"}, name
+
+
+def test_a_cluster_is_around_the_function(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the function is to use workers, however few the cluster has."""
+    seen: list[Any] = []
+
+    @contextmanager
+    def cluster_at(address: str | None) -> Iterator[None]:
+        monkeypatch.setattr("bayestopics.base.cluster._current", SimpleNamespace(workers=1))
+        seen.append(address)
+        yield
+
+    def called(*passed: Any, workers: int, **named: Any) -> None:
+        seen.append(workers)
+        raise Called
+
+    monkeypatch.setattr("bayestopics.base.cluster.using_cluster", cluster_at)
+    monkeypatch.setattr(api, "fit", called)
+    with pytest.raises(Called):
+        main(["fit", str(path), "--cluster", "tcp://x:1"])
+    assert seen == ["tcp://x:1", 2]
 
 
 @pytest.mark.parametrize("command", GIVEN)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayestopics.api import evidence, fit, hdp, hyper, infer, score, select, simulate, topic_posterior
+    from bayestopics.base.cluster import using_cluster
     from bayestopics.base.problems import InputError
     from bayestopics.corpus import Corpus, Pruning, read_corpus, write_corpus
     from bayestopics.corpus.demo import demo_texts
@@ -42,6 +43,7 @@ __all__ = [
     "simulate",
     "to_pyldavis",
     "topic_posterior",
+    "using_cluster",
     "write_corpus",
     "write_report",
 ]
@@ -60,6 +62,7 @@ _HOMES = {
     "TopicPrior": "bayestopics.evidence.topic_prior",
     "to_pyldavis": "bayestopics.runs.export",
     "write_report": "bayestopics.pages.report",
+    "using_cluster": "bayestopics.base.cluster",
 }
 
 

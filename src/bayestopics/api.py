@@ -1,10 +1,11 @@
 """The Python functions of the project: one for each command, each with its own kind of result.
 
-Four arguments mean the same in all of them:
+These mean the same in all of them:
 
 - `seed` determines all random numbers: the same seed gives the same result.
 - With `workers` > 1, several processes share the work; the result does not change. A script then needs the usual
   ``if __name__ == "__main__":``, because each process imports it.
+- Within ``with bayestopics.using_cluster("tcp://..."):``, a Dask cluster takes the place of the processes.
 - With `out`, the result is kept in that folder as a record. If the folder already holds the same run, the record is
   read instead of computed again.
 - With `overwrite`, the run is computed again, and replaces the one in `out`, even if it is a different run.
@@ -57,6 +58,7 @@ def fit(
     sweeps: int = 500,
     burn_in: int = 500,
     chains: int = 4,
+    start: str = "random",
     seed: int = 0,
     workers: int = 1,
     threads: int | None = None,
@@ -80,6 +82,9 @@ def fit(
     chains : int
         The number of independent chains, each from a random start. With two or more, R-hat shows whether they agree,
         and each topic says in how many of them it was found.
+    start : str
+        Where each chain starts: ``"random"``, with a random topic for each token, or ``"progressive"``, with each token
+        drawn given those before it, which shortens the burn-in.
     threads : int, optional
         The number of threads of each chain, for samplers that are parallel. By default, the chains that run at the same
         time share all cores. The result does not change.
@@ -108,7 +113,7 @@ def fit(
     """
     from bayestopics.runs import fit as run
 
-    task = run.task_of(corpus, topics, prior or Prior(), sampler, sweeps, burn_in, chains, seed)
+    task = run.task_of(corpus, topics, prior or Prior(), sampler, sweeps, burn_in, chains, seed, start)
     return _run(FitResult, task, partial(run.compute, threads=threads), corpus, workers, out, overwrite)
 
 

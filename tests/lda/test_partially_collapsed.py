@@ -68,12 +68,16 @@ def test_gamma_draws_of_a_tiny_shape_are_finite() -> None:
     assert np.all(np.isfinite(many_draws(1e-50, 1000)))
 
 
+def topics_of(state: State, seeds: np.ndarray) -> partially_collapsed.Topics:
+    return partially_collapsed.draw_topics(state.term_topic, state.topic_total, state.alpha, state.eta, seeds)
+
+
 def test_topics_sum_to_one_and_empty_ones_do_too() -> None:
     rng = np.random.default_rng(5)
     corpus = simulate_lda(documents=9, length=30, terms=40, topics=4, alpha=0.3, eta=0.3, rng=rng).corpus
     for eta in (1e-50, 0.01, 3.0):
         state = from_assignments(corpus, 5, Prior(0.1, eta), rng.integers(3, size=corpus.token_count))
-        drawn = partially_collapsed.draw_topics(state, rng.integers(2**64, size=3, dtype=np.uint64), parallel=False)
+        drawn = topics_of(state, rng.integers(2**64, size=3, dtype=np.uint64))
         assert_allclose(drawn.beta[:, :5].sum(axis=0, dtype=float), 1.0, rtol=1e-6)
         assert not drawn.beta[:, 5:].any()
         assert_allclose(drawn.dense.sum(axis=1), 0.1 * drawn.beta.sum(axis=1, dtype=float), rtol=1e-6)
@@ -85,7 +89,7 @@ def test_topics_have_the_moments_of_their_dirichlet() -> None:
     corpus = simulate_lda(documents=5, length=30, terms=6, topics=2, alpha=0.3, eta=0.3, rng=rng).corpus
     state = random_start(corpus, 2, Prior(0.1, 0.3), rng)
     seeds = rng.integers(2**64, size=(draws, 3), dtype=np.uint64)
-    beta = np.array([partially_collapsed.draw_topics(state, each, parallel=False).beta[:, :2] for each in seeds])
+    beta = np.array([topics_of(state, each).beta[:, :2] for each in seeds])
     shape = state.term_topic + 0.3
     mean = shape / shape.sum(axis=0)
     statistic = (beta.mean(axis=0) - mean) / (beta.std(axis=0) / np.sqrt(draws))

@@ -21,6 +21,7 @@ from typing import Any
 
 import numba
 
+from bayestopics.base.cluster import cluster_pool, current
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, be_silent, tick
 
@@ -33,8 +34,13 @@ _shared: tuple[Any, ...] = ()  # in a worker
 def pool(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
     """Start workers; yields `submit`: submit(function, *arguments) runs function(*shared, *arguments) in a worker.
 
-    The shared values are sent to each worker once. Each worker gets the same share of the threads.
+    The shared values are sent to each worker once. Each worker gets the same share of the threads. Within a block
+    `using_cluster`, the cluster's workers take the place of the processes.
     """
+    if (cluster := current()) is not None:
+        with cluster_pool(cluster, tuple(_renewed(value) for value in shared), _renewed) as submit:
+            yield submit
+        return
     context = multiprocessing.get_context("spawn")  # a fork would copy numba's threads in an undefined state
     lifeline, end = context.Pipe(duplex=False)
     threads = max(1, numba.get_num_threads() // workers)
@@ -84,7 +90,7 @@ def in_processes(
 
     Each job calls `progress` with the number of its finished steps; `steps` is the number in all jobs together.
     """
-    done = multiprocessing.get_context("spawn").RawArray("q", len(jobs))  # steps of each, in shared memory
+    done = _steps(len(jobs))
     with pool(workers, done, shared) as submit:
         return _at_once(submit, done, job, jobs, steps, unit)
 
@@ -96,9 +102,14 @@ def team(shared: Any, most: int, workers: int) -> Iterator[Callable[..., list[An
     if workers == 1:
         yield partial(_in_turn, shared)
         return
-    done = multiprocessing.get_context("spawn").RawArray("q", most)
+    done = _steps(most)
     with pool(workers, done, shared) as submit:
         yield partial(_at_once, submit, done)
+
+
+def _steps(jobs: int) -> Any:
+    """The finished steps of each job, in memory that is shared with the workers; with a cluster nothing is shared."""
+    return [0] * jobs if current() is not None else multiprocessing.get_context("spawn").RawArray("q", jobs)
 
 
 def _at_once(
@@ -161,9 +172,11 @@ def using_threads(count: int) -> Iterator[None]:
         numba.set_num_threads(before)
 
 
-def at_most_threads(count: int) -> AbstractContextManager[None]:
-    """The same, but never more threads than numba has."""
-    return using_threads(min(count, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+@contextmanager
+def thread_limit(count: int | None) -> Iterator[None]:
+    """Like `using_threads`, but None changes nothing, and no more threads are used than there can be."""
+    with using_threads(min(count or numba.get_num_threads(), numba.config.NUMBA_NUM_THREADS)):  # type: ignore[attr-defined]
+        yield
 
 
 # -- in a worker -----------------------------------------------------------------------------------

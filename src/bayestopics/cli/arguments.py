@@ -146,6 +146,9 @@ def model(sweeps: int, burn_in: int, several: bool = False) -> Parser:
 def add_workers(parser: Any, help: str) -> None:
     about = f"{help}; the results do not depend on it (default: all cores, here %(default)s)"
     parser.add_argument("--workers", type=workers, default=cores(), metavar="w", help=about)
+    about = "Dask cluster that shares the work instead: the address of its scheduler (tcp://...), or local:N for N "
+    about += "processes here; the results do not depend on it"
+    parser.add_argument("--cluster", metavar="ADDRESS", help=about)
 
 
 def add_report(parser: Any) -> None:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bayestopics.cli.arguments import Parser, add_report, add_workers, chains, given, model, workers
+from bayestopics.lda import STARTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +23,8 @@ PARENTS = (model(500, 500),)
 def arguments(parser: Parser) -> None:
     about = "number of independent chains; two or more show whether they agree (R-hat), and on which topics"
     parser.add_argument("--chains", type=chains, default=4, metavar="c", help=about)
+    about = "where chains start: random topics, or progressive, each token given those before it (a shorter burn-in)"
+    parser.add_argument("--start", choices=STARTS, default="random", help=about)
     add_workers(parser, "number of chains to run at the same time, each in its own process")
     about = "number of threads of each chain, for parallel samplers (default: the chains share all cores)"
     parser.add_argument("--threads", type=workers, metavar="n", help=about)
@@ -42,7 +45,7 @@ def check(options: argparse.Namespace) -> Prior:
 def call(corpus: Corpus, options: argparse.Namespace) -> FitResult:
     from bayestopics.api import fit
 
-    work = given(options, "sampler", "sweeps", "burn_in", "chains", "workers", "threads")
+    work = given(options, "sampler", "sweeps", "burn_in", "chains", "start", "workers", "threads")
     return fit(corpus, options.topics, check(options), **work, **options.place)
 
 

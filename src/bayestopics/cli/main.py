@@ -94,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _compute(options: argparse.Namespace) -> int:
     """Compute and print first; write the report and publish afterwards, so that a finished result is never lost."""
+    from bayestopics.base.cluster import current, using_cluster
     from bayestopics.cli.reading import load
     from bayestopics.runs.driver import NotKept
     from bayestopics.runs.record import check_place
@@ -105,7 +106,10 @@ def _compute(options: argparse.Namespace) -> int:
     texts = load(options)
     options.place = {"seed": options.seed, "out": out, "overwrite": options.overwrite}
     try:
-        result, lost = options.command.call(texts, options), None
+        with using_cluster(options.cluster):
+            if (cluster := current()) is not None:
+                options.workers = max(2, cluster.workers)  # one would mean: here
+            result, lost = options.command.call(texts, options), None
     except NotKept as error:
         result, lost = error.result, error
     _print(_json(result.summary()) if options.json else result.text())

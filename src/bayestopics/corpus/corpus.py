@@ -19,6 +19,7 @@ from bayestopics.corpus.columns import documents_of
 from bayestopics.corpus.text import Pruning, count_terms, language_note
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
+FINGERPRINT_STEP = 10_000  # documents
 MOST_TOKENS = np.iinfo(np.int32).max
 MOST_DOCUMENTS = 100_000_000
 MOST_UNNAMED_TERMS = 10_000_000
@@ -259,10 +260,14 @@ class Corpus:
     @cached_property
     def counts(self) -> sparse.csr_array:
         """Documents x terms, CSR, with sorted indices."""
-        ones = np.ones(self.token_count, np.int32)
+        new = np.ones(self.token_count, bool)  # tokens are sorted: the first of each (document, term) pair
+        new[1:] = (self.documents[1:] != self.documents[:-1]) | (self.terms[1:] != self.terms[:-1])
+        first = np.flatnonzero(new)
+        data = np.diff(first, append=self.token_count).astype(np.int32)
+        ends = np.searchsorted(self.documents[first], np.arange(self.document_count + 1)).astype(np.int32)
         shape = (self.document_count, self.term_count)
-        matrix = sparse.csr_array((ones, (self.documents, self.terms)), shape=shape)
-        matrix.sum_duplicates()
+        matrix = sparse.csr_array((data, self.terms[first], ends), shape=shape)
+        matrix.has_canonical_format = True
         _freeze(matrix.data, matrix.indices, matrix.indptr)
         return matrix
 
@@ -280,7 +285,13 @@ class Corpus:
             encoded = text.encode()
             digest.update(len(encoded).to_bytes(4, "little") + encoded)
         digest.update(self.document_count.to_bytes(8, "little"))
-        digest.update(np.column_stack(self.triples()).astype("<i8").tobytes())
+        counts = self.counts
+        for begin in range(0, self.document_count, FINGERPRINT_STEP):  # all triples at once would take much memory
+            ends = counts.indptr[begin : begin + FINGERPRINT_STEP + 1]
+            here = slice(ends[0], ends[-1])
+            documents = np.repeat(np.arange(begin, begin + len(ends) - 1), np.diff(ends))
+            triples = np.column_stack([documents, counts.indices[here], counts.data[here]])
+            digest.update(triples.astype("<i8", copy=False).tobytes())
         return digest.hexdigest()
 
     # -- derived corpora ------------------------------------------------------------------------

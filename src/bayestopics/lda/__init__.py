@@ -25,6 +25,7 @@ class Sampler:
     draws_parameters: bool = False  # each sweep draws theta and beta that belong to its z
     orders: bool = False  # tokens can be visited by document or by term
     parallel: bool = False  # a sweep uses several threads
+    over_machines: bool = False  # `lda.over_machines` makes its sweeps on a cluster
     side_by_side: bool = False  # `lda.lanes` runs eight of its chains at once
 
     @property
@@ -42,9 +43,18 @@ SAMPLERS: dict[str, Sampler] = {
         Sampler("blocked-nested", "bayestopics.lda.blocked_nested"),
         Sampler("grouped", "bayestopics.lda.grouped", transition_density=False, draws_parameters=True, parallel=True),
         Sampler("augmented", "bayestopics.lda.augmented", draws_parameters=True),
-        Sampler("partially-collapsed", "bayestopics.lda.partially_collapsed", transition_density=False, parallel=True),
+        Sampler(
+            "partially-collapsed",
+            "bayestopics.lda.partially_collapsed",
+            transition_density=False,
+            parallel=True,
+            over_machines=True,
+        ),
     )
 }
+
+
+STARTS = ("random", "progressive")  # of a chain: `lda.starts`
 
 
 def sampler_entry(name: str) -> Sampler:

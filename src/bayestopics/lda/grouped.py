@@ -11,7 +11,7 @@ from numba import prange
 
 from bayestopics.base.jit import kernel, parallel_kernel
 from bayestopics.lda.parameters import draw_parameters
-from bayestopics.lda.state import State, random_start
+from bayestopics.lda.state import State, random_start, recount
 from bayestopics.lda.transition import Info
 from bayestopics.lda.uniforms import split_words, uniform
 
@@ -29,12 +29,11 @@ def sweep(state: State, rng: np.random.Generator) -> Info:
     theta_top, beta_top = log_theta.max(axis=1), log_beta.max(axis=1)
     theta, beta = np.exp(log_theta - theta_top[:, None]), np.exp(log_beta - beta_top[:, None])
     log_factors = _log_factors(state.document_topic, theta_top) + _log_factors(state.term_topic, beta_top)
-    offsets = np.searchsorted(state.documents, np.arange(len(theta) + 1)).astype(np.int64)
     seed = rng.integers(2**64, dtype=np.uint64)
     draw = _draw_in_parallel if len(state.terms) >= PARALLEL_FROM else _draw_in_turn
     log_masses = np.empty(len(theta))
-    draw(offsets, state.terms, theta, beta, log_theta, log_beta, seed, state.assignments, log_masses)
-    _recount(*state.arrays())
+    draw(state.offsets(), state.terms, theta, beta, log_theta, log_beta, seed, state.assignments, log_masses)
+    recount(*state.arrays())
     return Info(None, parameters, float(log_masses.sum()) + log_factors)
 
 
@@ -130,24 +129,3 @@ def _from_logs(log_theta: np.ndarray, log_beta: np.ndarray, cumulative: np.ndarr
         mass += np.exp(log_theta[t] + log_beta[t] - largest)
         cumulative[t] = mass
     return largest, mass
-
-
-@kernel
-def _recount(
-    documents: np.ndarray,
-    terms: np.ndarray,
-    alpha: np.ndarray,
-    eta: float,
-    document_topic: np.ndarray,
-    term_topic: np.ndarray,
-    topic_total: np.ndarray,
-    assignments: np.ndarray,
-) -> None:
-    document_topic[:] = 0
-    term_topic[:] = 0
-    topic_total[:] = 0
-    for i in range(len(assignments)):
-        t = assignments[i]
-        document_topic[documents[i], t] += 1
-        term_topic[terms[i], t] += 1
-        topic_total[t] += 1

@@ -1,9 +1,9 @@
-"""Partially collapsed Gibbs (Magnusson, Jonsson, Villani & Broman 2018): beta given z, then z given beta, without theta.
+"""Partially collapsed Gibbs (Magnusson, Jonsson, Villani & Broman 2018): beta given z, then z given beta.
 
-A sweep draws every topic from Dirichlet(eta + m_t), and then every token from the weights (n_dt + alpha_t) beta_tv. It
-leaves p(z, beta | w), and so p(z | w), invariant. Given beta the documents are independent: threads or machines share
-them. Each document and each term has its own random generator in each sweep, so the bits do not depend on who does
-what.
+A sweep draws every topic from Dirichlet(eta + m_t), and then every token from the weights (n_dt + alpha_t) beta_tv,
+with theta integrated out. It leaves p(z, beta | w), and so p(z | w), invariant. Given beta the documents are
+independent: threads or machines share them. Each document and each term has its own random generator in each sweep, so
+the bits do not depend on who does what.
 
 The weights of a token have two parts. n_dt beta_tv is a short list, of the topics of the document. alpha_t beta_tv is
 the same for every token of the term; it is drawn by a tree of two levels, from sums over classes of topics. If the list
@@ -42,10 +42,9 @@ init = random_start
 def sweep(state: State, rng: np.random.Generator) -> Info:
     """Draw the topics, then every assignment, in place."""
     seeds = rng.integers(2**64, size=3, dtype=np.uint64)
-    parallel = len(state.terms) >= PARALLEL_FROM
-    topics = draw_topics(state, seeds, parallel)
-    offsets = np.searchsorted(state.documents, np.arange(len(state.document_topic) + 1)).astype(np.int64)
-    draw_assignments(state, offsets, topics, seeds[2], parallel)
+    topics = draw_topics(state.term_topic, state.topic_total, state.alpha, state.eta, seeds)
+    counts = (state.document_topic, state.term_topic, state.topic_total)
+    draw_assignments(state.terms, state.assignments, state.offsets(), 0, topics, counts, seeds[2])
     return Info(None)
 
 
@@ -67,31 +66,34 @@ class Topics:
 # -- the topics given z -----------------------------------------------------------------------------------------
 
 
-def draw_topics(state: State, seeds: np.ndarray, parallel: bool) -> Topics:
+def draw_topics(
+    term_topic: np.ndarray, topic_total: np.ndarray, alpha: np.ndarray, eta: float, seeds: np.ndarray
+) -> Topics:
     """beta_t from Dirichlet(eta + m_t), by gamma variables: all of one term first, then their sums by topic."""
-    terms, topics = state.term_topic.shape
-    kind, width = np.float32 if state.alpha.min() >= TINY_ALPHA else np.float64, -(-topics // CLASSES) * CLASSES
-    beta, dense, alpha = np.empty((terms, width), kind), np.empty((terms, CLASSES)), np.zeros(width, kind)
-    alpha[:topics] = state.alpha
+    terms, topics = term_topic.shape
+    kind, width = np.float32 if alpha.min() >= TINY_ALPHA else np.float64, -(-topics // CLASSES) * CLASSES
+    beta, dense, wide = np.empty((terms, width), kind), np.empty((terms, CLASSES)), np.zeros(width, kind)
+    wide[:topics] = alpha
     sums = np.zeros((-(-terms // SUM_OVER), topics))
-    least = math.exp(state.eta * math.log(np.finfo(kind).tiny)) if state.eta < 1.0 else 0.0
-    empty = np.flatnonzero(state.topic_total == 0)
+    least = math.exp(eta * math.log(np.finfo(kind).tiny)) if eta < 1.0 else 0.0
+    empty = np.flatnonzero(topic_total == 0)
 
     def draw(first: int, last: int) -> None:
-        _draw_terms(first, last, state.term_topic, state.topic_total, state.eta, least, seeds[0], beta, sums)
+        _draw_terms(first, last, term_topic, topic_total, eta, least, seeds[0], beta, sums)
 
     def draw_empty(first: int, last: int) -> None:
-        _draw_empty_topics(empty[first:last], state.eta, seeds[1], beta)
+        _draw_empty_topics(empty[first:last], eta, seeds[1], beta)
 
     def finish(first: int, last: int) -> None:
-        _finish_terms(first, last, 1.0 / scale, alpha, beta, dense)
+        _finish_terms(first, last, 1.0 / scale, wide, beta, dense)
 
+    parallel = term_topic.size >= PARALLEL_FROM
     in_threads(draw, len(sums), parallel)
     in_threads(draw_empty, len(empty), parallel)
     scale = sums.sum(axis=0)
     scale[empty] = 1.0
     in_threads(finish, terms, parallel)
-    return Topics(beta, alpha, dense)
+    return Topics(*_read_only(beta, wide, dense))
 
 
 @free_kernel
@@ -152,17 +154,38 @@ def _finish_terms(
 # -- z given the topics -----------------------------------------------------------------------------------------
 
 
-def draw_assignments(state: State, offsets: np.ndarray, topics: Topics, seed: np.uint64, parallel: bool) -> None:
-    """Draw every token in turn within its document; threads share the documents."""
-    counts = (state.document_topic, state.term_topic, state.topic_total.reshape(1, -1))
-    terms, assignments = unsigned(state.terms, state.assignments)
-    longest = state.topics // SPARSE_FROM  # list of topics that is used
+def draw_assignments(
+    terms: np.ndarray,
+    assignments: np.ndarray,
+    offsets: np.ndarray,
+    first_document: int,
+    topics: Topics,
+    counts: tuple[np.ndarray, np.ndarray, np.ndarray],
+    seed: np.uint64,
+) -> None:
+    """Draw every token in turn within its document; threads share the documents.
+
+    The tokens are those of a part of the documents, from `first_document` on. `counts` are document_topic, term_topic
+    and topic_total, or empty arrays to be left alone.
+    """
+    document_topic, term_topic, topic_total = counts
+    terms, assignments = unsigned(*_read_only(terms), assignments)
+    longest = term_topic.shape[1] // SPARSE_FROM  # list of topics that is used
+    tables = (topics.alpha, topics.beta, topics.dense, longest, seed, first_document)
 
     def draw(first: int, last: int) -> None:
-        tables = (topics.alpha, topics.beta, topics.dense)
-        _draw_documents(first, last, offsets, terms, *tables, longest, seed, assignments, *counts)
+        kept = (document_topic, term_topic, topic_total.reshape(1, -1))
+        _draw_documents(first, last, offsets, terms, *tables, assignments, *kept)
 
-    in_threads(draw, len(offsets) - 1, parallel)
+    in_threads(draw, len(offsets) - 1, len(terms) >= PARALLEL_FROM)
+
+
+def _read_only(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Views that cannot be written, as arrays from another machine cannot: numba compiles for one kind only."""
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.setflags(write=False)
+    return views
 
 
 @free_kernel
@@ -176,12 +199,13 @@ def _draw_documents(
     dense: np.ndarray,
     longest: int,
     seed: np.uint64,
+    first_document: int,
     assignments: np.ndarray,
     document_topic: np.ndarray,
     term_topic: np.ndarray,
     topic_total: np.ndarray,
 ) -> None:
-    topics = term_topic.shape[1]
+    topics, counting = term_topic.shape[1], len(term_topic) > 0
     here = np.zeros(topics, np.int64)  # n_dt
     weight = alpha.copy()  # n_dt + alpha_t
     held, place = np.empty(topics, np.uint32), np.empty(topics, np.int64)  # topics of the document; where each is
@@ -197,7 +221,7 @@ def _draw_documents(
             here[t] += 1
         for k in range(many):
             weight[held[k]] = here[held[k]] + alpha[held[k]]
-        words = split_words(seed, d)
+        words = split_words(seed, first_document + d)
         current = NO_TERM
         for i in range(offsets[d], offsets[d + 1]):
             v, old = terms[i], assignments[i]
@@ -225,18 +249,21 @@ def _draw_documents(
                     held[many], place[new] = new, many
                     many += 1
                 assignments[i] = new
-                atomic_add(term_topic, v, old, -1)
-                atomic_add(term_topic, v, new, 1)
+                if counting:
+                    atomic_add(term_topic, v, old, -1)
+                    atomic_add(term_topic, v, new, 1)
                 moved[old] -= 1
                 moved[new] += 1
             weight[old] = here[old] + alpha[old]
             here[new] += 1
             weight[new] = here[new] + alpha[new]
             sums[new & LAST_CLASS] += row[new]
-        document_topic[d] = 0
+        if counting:
+            document_topic[d] = 0
         for k in range(many):
             t = held[k]
-            document_topic[d, t] = here[t]
+            if counting:
+                document_topic[d, t] = here[t]
             here[t], weight[t] = 0, alpha[t]
     for t in range(topics):
         atomic_add(topic_total, 0, t, moved[t])
@@ -260,7 +287,7 @@ def _draw_by_classes(threshold: float, old: int, weight: np.ndarray, row: np.nda
     for t in range(at, len(row), CLASSES):
         part = weight[t] * row[t]
         if part > 0.0:  # rounding may lead beyond the last topic that has a weight
-            new = np.uint32(t)
+            new = t
             threshold -= part
             if threshold < 0.0:
                 break

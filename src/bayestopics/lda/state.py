@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 
@@ -89,6 +90,10 @@ class State:
         data = (self.documents, self.terms, self.alpha, self.eta)
         return (*data, self.document_topic, self.term_topic, self.topic_total, self.assignments)
 
+    def offsets(self) -> np.ndarray:
+        """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
+        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1)).astype(np.int64)
+
     @cached_property
     def by_term(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(order, documents, terms) of the tokens sorted by term, then by document."""
@@ -129,16 +134,11 @@ class State:
 
 def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """document_topic, term_topic and topic_total of these assignments."""
-    shape_documents, shape_terms = (corpus.document_count, topics), (corpus.term_count, topics)
-    document_topic = np.bincount(
-        corpus.documents.astype(np.int64) * topics + assignments, minlength=np.prod(shape_documents)
-    )
-    term_topic = np.bincount(corpus.terms.astype(np.int64) * topics + assignments, minlength=np.prod(shape_terms))
-    return (
-        document_topic.reshape(shape_documents).astype(np.int32),
-        term_topic.reshape(shape_terms).astype(np.int32),
-        np.bincount(assignments, minlength=topics).astype(np.int64),
-    )
+    document_topic = np.empty((corpus.document_count, topics), np.int32)
+    term_topic = np.empty((corpus.term_count, topics), np.int32)
+    topic_total, topics_of = np.empty(topics, np.int64), np.ascontiguousarray(assignments, np.int32)
+    recount(corpus.documents, corpus.terms, NO_ALPHA, 0.0, document_topic, term_topic, topic_total, topics_of)
+    return document_topic, term_topic, topic_total
 
 
 def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
@@ -162,6 +162,7 @@ def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Gener
     return from_assignments(corpus, topics, prior, assignments)
 
 
+NO_ALPHA = np.empty(0)
 ORDERS = ("document", "term")
 
 
@@ -198,3 +199,25 @@ def _read_only(*arrays: np.ndarray) -> list[np.ndarray]:
 def unsigned(*arrays: np.ndarray) -> list[np.ndarray]:
     """The same memory as unsigned numbers, so that numba knows that no index counts from the end."""
     return [array.view(np.uint32) for array in arrays]
+
+
+@kernel
+def recount(
+    documents: np.ndarray,
+    terms: np.ndarray,
+    alpha: np.ndarray,
+    eta: float,
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    assignments: np.ndarray,
+) -> None:
+    """Count the assignments anew, in place."""
+    document_topic[:] = 0
+    term_topic[:] = 0
+    topic_total[:] = 0
+    for i in range(len(assignments)):
+        t = assignments[i]
+        document_topic[documents[i], t] += 1
+        term_topic[terms[i], t] += 1
+        topic_total[t] += 1

@@ -6,17 +6,21 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.cluster import current
 from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.tiny import tiny_corpus
+from bayestopics.lda import over_machines, sampler_entry
 from bayestopics.lda import sampler as sampler_by_name
 from bayestopics.lda.density import log_joint
+from bayestopics.lda.starts import start_of
 from bayestopics.lda.state import Prior, State, from_assignments
 from bayestopics.predict.completion import Completion
 from bayestopics.runs.checkpoint import Checkpoint
@@ -91,15 +95,17 @@ def run_chain(
     sampler: str,
     sweeps: int,
     rng: np.random.Generator,
-    start: np.ndarray | None = None,
+    start: np.ndarray | str = "random",
     observer: Observer | None = None,
     checkpoint: Checkpoint | None = None,
     description: str = "sampling",
     progress: Callable[[int], None] | None = None,
 ) -> Chain:
-    """Run `sweeps` sweeps from the assignments `start`, or from a random start. The caller removes the checkpoint once
-    the record is written. `progress` is called with the number of finished sweeps; without it a progress bar is
-    shown."""
+    """Run `sweeps` sweeps from the assignments `start`, or from a start of this name (`lda.starts`).
+
+    The caller removes the checkpoint once the record is written. `progress` is called with the number of finished
+    sweeps; without it a progress bar is shown.
+    """
 
     def save() -> None:
         if checkpoint:
@@ -108,10 +114,13 @@ def run_chain(
 
     module = sampler_by_name(sampler)
     compile_sampler(sampler)
+    one_sweep = module.sweep
+    if sampler_entry(sampler).over_machines and (cluster := current()) is not None:
+        one_sweep = partial(over_machines.sweep, cluster=cluster)
     saved = checkpoint.load() if checkpoint else None
     if saved is None:
-        if start is None:
-            chain = Chain(module.init(corpus, topics, prior, rng), observer=observer)
+        if isinstance(start, str):
+            chain = Chain(start_of(start)(corpus, topics, prior, rng), observer=observer)
         else:
             chain = Chain(from_assignments(corpus, topics, prior, start), observer=observer)
     else:
@@ -125,7 +134,7 @@ def run_chain(
         steps = counted(steps, description, "sweep", total=sweeps, done=len(chain.rows))
     for sweep in steps:
         begin = time.perf_counter()
-        info = module.sweep(chain.state, rng)
+        info = one_sweep(chain.state, rng)
         chain.seconds.append(time.perf_counter() - begin)
         row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": _or_nan(info.log_transition)}
         if not finite(row["log_joint"]):

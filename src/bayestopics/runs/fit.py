@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.cluster import current
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import in_processes, using_threads
@@ -18,6 +19,8 @@ from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
 from bayestopics.errors.convergence import SHORTEST, bulk_effective_sample_size, rhat
 from bayestopics.lda import sampler as sampler_by_name
+from bayestopics.lda import sampler_entry
+from bayestopics.lda.starts import start_of
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.runs.chain import Chain, run_chain
 from bayestopics.runs.checkpoint import Checkpoint
@@ -43,23 +46,37 @@ FEWEST_EFFECTIVE = 100  # draws of a chain, from the same paper: with fewer, its
 
 
 def task_of(
-    corpus: Corpus, topics: int, prior: Prior, sampler: str, sweeps: int, burn_in: int, chains: int, seed: int
+    corpus: Corpus,
+    topics: int,
+    prior: Prior,
+    sampler: str,
+    sweeps: int,
+    burn_in: int,
+    chains: int,
+    seed: int,
+    start: str = "random",
 ) -> Task:
     if min(sweeps, chains) < 1 or burn_in < 0:
         sizes = f"{sweeps} sweeps, a burn-in of {burn_in} and {chains} chains"
         raise InputError(f"at least 1 sweep and 1 chain are needed, and a burn-in of 0 or more, not {sizes}")
     module = sampler_by_name(sampler)
+    start_of(start)
     prior.alpha_vector(topics)
     params = {"topics": topics, "alpha": prior.alpha, "eta": prior.eta, "sampler": sampler}
     params |= {"sweeps": sweeps, "burn_in": burn_in, "chains": chains}
+    if start != "random":
+        params["start"] = start
     return Task("fit", OWN, "fit", params, seed, **describe(corpus), code=code_hash(__name__, module.__name__))
 
 
 def compute(
     task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1, threads: int | None = None
 ) -> Result:
-    """Run the chains, each with so many threads if its sampler is parallel. `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint:
-    means over its kept draws. With several chains, `reproducibility` has how far the others have its topics too."""
+    """Run the chains, each with `threads` threads if its sampler is parallel.
+
+    `topics`, `documents` and `shares` are those of the best chain, with the highest mean log joint: means over its kept
+    draws. With several chains, `reproducibility` has how far the others have its topics too.
+    """
     params = task.params
     chains = _chains(task, corpus, checkpoint, workers, threads)
     log_joint = np.array([chain.trace()["log_joint"].to_numpy()[params["burn_in"] :] for chain in chains])
@@ -142,7 +159,8 @@ def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int, th
     parts = [replace(task, name=f"fit/chain-{number}") for number in range(task.params["chains"])]
     jobs = [(part, checkpoint.part(part.name), threads) for part in parts]
     workers = min(workers, len(jobs))
-    if workers == 1:
+    spread_out = current() is not None and sampler_entry(task.params["sampler"]).over_machines
+    if workers == 1 or spread_out:  # each chain then takes the whole cluster
         return [_chain(corpus, *job) for job in jobs]
     finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, parts)), workers)
     return [_restored(task, corpus, *result) for result in finished]
@@ -163,6 +181,7 @@ def _chain(
             sampler=part.params["sampler"],
             sweeps=_sweeps(part),
             rng=part.generator(),
+            start=part.params.get("start", "random"),
             observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
             checkpoint=checkpoint,
             description=part.name,
@@ -170,8 +189,10 @@ def _chain(
         )
 
 
-def _finished(corpus: Corpus, *job: Any, progress: Callable[[int], None]) -> tuple[Any, ...]:
-    chain = _chain(corpus, *job, progress=progress)
+def _finished(
+    corpus: Corpus, part: Task, checkpoint: Checkpoint, threads: int | None, progress: Callable[[int], None]
+) -> tuple[Any, ...]:
+    chain = _chain(corpus, part, checkpoint, threads, progress)
     return chain.state.assignments, chain.rows, chain.seconds, chain.resumed, chain.observer
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
-from bayestopics.base.processes import at_most_threads
+from bayestopics.base.processes import thread_limit
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit_result import FitResult
@@ -29,7 +29,7 @@ def task_of(corpus: Corpus, fit: FitResult, sweeps: int, burn_in: int, seed: int
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, fit: FitResult, workers: int = 1) -> Result:
     """Compute the table `documents`, one row per document. It takes seconds, so nothing is saved in between."""
-    with at_most_threads(workers):
+    with thread_limit(workers):
         table = fit.new_documents(corpus, task.params["sweeps"], task.params["burn_in"], task.seed)
     known = table["tokens"] - table["unknown"]
     theta = table[[f"topic_{t}" for t in range(task.params["topics"])]].to_numpy()
