@@ -210,11 +210,8 @@ class Path:
         x_first, forward = rng.random(2) < 0.5
         if x_first:
             self._draw_share(b, words, rng)
-        counts = (self.by_document, self.by_term, self.total)
-        weights = self.pair.whole * self.share
-        self._log_words += _sweep(
-            pair.documents, pair.terms, *counts, weights, pair.eta, self.labels, b, forward, words
-        )
+        data = (pair.documents, pair.terms, self.by_document, self.by_term, self.total)
+        self._log_words += _sweep(*data, pair.whole * self.share, pair.eta, self.labels, b, forward, words)
         if not x_first:
             self._draw_share(b, words, rng)
 
