@@ -116,9 +116,10 @@ def test_for_people(path: Path, capsys: Capture) -> None:
 # -- against direct calls ----------------------------------------------------------------------------
 
 
-def learner_of(model: str, method: str, training: Corpus, **prior: float) -> Learner:
+def learner_of(model: str, method: str, training: Corpus, births: str = "data", **prior: float) -> Learner:
     rng = generator(3, f"hdp/{model}/{method}/chain-0/learner")
-    learner = LEARNERS[model, method](training.term_count, rng, documents=training.document_count, **prior)
+    given = prior | ({"births": births} if method == "truncation-free" else {})
+    learner = LEARNERS[model, method](training.term_count, rng, documents=training.document_count, **given)
     for batch in minibatches(training, 6, rng, passes=2):
         learner.partial_fit(batch)
     return learner
@@ -231,8 +232,32 @@ def test_bad_options(tmp_path: Path, capsys: Capture, options: str, fault: str) 
     assert fault in refused(capsys, tmp_path, "hdp", tmp_path / "x.ldac", *options.split())
 
 
+def test_births_and_the_first_pass_reach_the_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards options that are checked and then forgotten, and the defaults."""
+    work = {"method": "truncation-free", "sweeps": 1, "batch_size": 6, "model": "dp-mixture"}
+    kind, seen = LEARNERS["dp-mixture", "truncation-free"], []
+    original = kind.__init__
+
+    def noted(self: Learner, *rest: object, **named: object) -> None:
+        seen.append(named)
+        original(self, *rest, **named)
+
+    monkeypatch.setattr(kind, "__init__", noted)
+    for given in ({}, {"births": "words", "first_pass": "fading"}):
+        hdp(CORPUS, **work, **given)
+        assert seen[-1].items() >= ({"births": "data", "first_pass": "sequential"} | given).items()
+
+
 def test_bad_tasks() -> None:
-    for options in ({"model": "lda"}, {"method": "slice"}, {"variant": "fast"}, {"sweeps": 0}, {"burn_in": -1}):
+    for options in (
+        {"births": "words"},
+        {"method": "truncation-free", "births": "no"},
+        {"model": "lda"},
+        {"method": "slice"},
+        {"variant": "fast"},
+        {"sweeps": 0},
+        {"burn_in": -1},
+    ):
         with pytest.raises(InputError):
             HdpSettings(**options)
     with pytest.raises(InputError, match="held-out documents of corpus: the corpus is empty"):

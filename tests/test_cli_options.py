@@ -77,7 +77,7 @@ GIVEN: dict[str, tuple[str, dict[str, Any]]] = {
         "--workers 14",
         {"model": "hdp", "method": "split-merge", "variant": "paper", "moves": 3, "sampler": "blocked", "eta": 0.7}
         | {"gamma": 0.8, "concentration": 0.9, "resample": True, "sweeps": 11, "burn_in": 12, "batch_size": 16}
-        | {"heldout": 0.25, "chains": 13, "workers": 14},
+        | {"heldout": 0.25, "chains": 13, "workers": 14, "births": None, "first_pass": None},
     ),
     "score": (
         MODEL + "--method leave-one-out --heldout 0.25 --documents 0,1 --thin 15 --estimator left-to-right --chains 18 "
@@ -109,8 +109,9 @@ def test_every_command_is_tried() -> None:
         common = "--help --json --out --overwrite --track --seed --terms --stop-words --min-documents --max-fraction"
         texts = "--text-column --header --min-count --ngrams --token-pattern --encoding"
         left = own - set(f"{common} {texts}".split()) - set(words.split())
-        # of `select`, one stands for --min and --max, and the other for --iterations (tests/test_cli_select.py)
-        assert left <= {"--topics", "--budget", "--cluster"}, name
+        # of `select`, one stands for --min and --max, and the other for --iterations (tests/test_cli_select.py); those
+        # of `hdp` are for another method (tests/test_cli_hdp.py)
+        assert left <= {"--topics", "--budget", "--cluster", "--births", "--first-pass"}, name
 
 
 def test_a_cluster_is_around_the_function(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

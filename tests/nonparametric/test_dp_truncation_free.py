@@ -147,7 +147,7 @@ def test_probabilities_of_all_documents_sum_to_one(score) -> None:
 def test_old_batches_fade_by_the_share_of_the_new() -> None:
     """Sizes after batches of 4, 4 and 4: 4, then 4 (1 - 1/2) + 4, then that times (1 - 1/3) + 4; n = 8 stops at 1/2."""
     for documents, sizes in ((None, [4, 6, 8]), (8, [4, 6, 7])):
-        learner = TruncationFreeDPMixture(3, np.random.default_rng(2), documents)
+        learner = TruncationFreeDPMixture(3, np.random.default_rng(2), documents, first_pass="fading")
         for size in sizes:
             learner.partial_fit(DOCUMENTS)
             assert learner.components.sizes.sum() == pytest.approx(size)

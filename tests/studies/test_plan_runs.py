@@ -209,7 +209,8 @@ def test_split_merge_has_every_setting_on_every_corpus():
     """Guards settings that share a name and replace each other."""
     values = [{"gamma": g, "concentration": 2, "eta": 0.5, "start": 1} for g in (1, 3)]
     entry = {"corpora": ["a", "b", "gone"], "settings": values, "sweeps": 10}
-    here = {"law": {"sweeps": 5}, "synthetic": [entry], "perplexity": [entry | {"corpora": ["b"]}], "blocks": []}
+    here = {"law": {"sweeps": 5}, "synthetic": [entry], "perplexity": [entry | {"corpora": ["b"]}]}
+    here |= {"blocks": [], "agreement": []}
     made = split_merge(settings({}, **here))
     kinds = [(run.kind, run.corpus, run.params.get("gamma")) for run in made.runs.values()]
     assert sorted(kinds[1:]) == sorted(

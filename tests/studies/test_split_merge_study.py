@@ -18,6 +18,7 @@ from bayestopics.studies.errors import errors_of_study, table_of
 from bayestopics.studies.records import MissingRecords
 from bayestopics.studies.split_merge import (
     claims,
+    compute_agreement,
     compute_blocks,
     compute_law,
     compute_perplexity,
@@ -36,6 +37,10 @@ KINDS = {
     "synthetic": (compute_synthetic, {"sweeps": 12, "seeds": 2}),
     "perplexity": (compute_perplexity, {"sweeps": 6, "seeds": 2, "evaluations": 3, "particles": 2}),
     "blocks": (compute_blocks, {"sweeps": 12, "seeds": 2}),
+    "agreement": (
+        compute_agreement,
+        {"starts": [1, 4], "sweeps": dict.fromkeys(compute_agreement.MOVES, 8)},
+    ),
     "law": (compute_law, {"sweeps": 20, "seeds": 2, "cases": CASES}),
 }
 Result = partial(result.Result, versions={})  # to look them up takes time
@@ -82,6 +87,16 @@ def test_seconds_are_volatile_and_grow(computed):
     timing = computed["perplexity"].tables["timing"]
     assert "seconds" not in computed["perplexity"].tables["chains"]
     assert (timing.groupby(["sampler", "seed"])["seconds"].diff().dropna() >= 0).all()
+
+
+def test_agreement_has_a_row_per_sampler(computed):
+    table = tables.agreement_table([computed["agreement"]])
+    assert sorted(table["sampler"]) == sorted(compute_agreement.MOVES)
+    assert {"corpus", "eta", "seconds_a_chain", "rhat_topics", "rhat_log_joint", "topics_from_1", "topics_from_4"} <= {
+        *table.columns
+    }
+    moved = table.set_index("sampler")[list(compute_agreement.KINDS)].sum(axis=1)
+    assert moved["gibbs"] == 0
 
 
 def test_every_document_is_in_one_part(simulated):

@@ -16,7 +16,15 @@ from bayestopics.runs.record import same_bits
 from bayestopics.runs.task import Task
 from bayestopics.studies.errors import errors_of_study, table_of
 from bayestopics.studies.records import MissingRecords
-from bayestopics.studies.truncation_free import claims, compute_endless, compute_stream, compute_toy, figures, tables
+from bayestopics.studies.truncation_free import (
+    claims,
+    compute_endless,
+    compute_gibbs,
+    compute_stream,
+    compute_toy,
+    figures,
+    tables,
+)
 from killing import Killed as KilledAtSave
 from killing import Killing
 
@@ -53,6 +61,7 @@ def stream(
     table = pd.DataFrame(trace)
     timing = pd.DataFrame({"documents": table["documents"], "seconds": seconds})
     last = {name: float(table[name].iloc[-1]) for name in trace} | {"passes": 1.0, "papers_per_word": score}
+    last["unigram_per_word"] = -7.6
     last |= {"papers_error": 0.5} if model == "hdp" else {}
     params = {"corpus": corpus, "model": model, "method": method, "batch": batch, "particles": 5, "draws": 9}
     params |= {"truncation": 300} if method == "truncated" else {}
@@ -186,6 +195,25 @@ def test_a_killed_stream_goes_on_with_the_same_bits(model, method, tmp_path, mon
         compute_stream.compute(task, TINY, checkpoint)
     monkeypatch.undo()
     assert same_bits(compute_stream.compute(task, TINY, checkpoint), whole)
+
+
+def test_our_variants_and_the_lines_to_compare_with(tmp_path):
+    """Births from the data, a truncated method without rest, unigram frequencies, and a sampler that is resumed."""
+    found = {}
+    for method in ("truncation-free-data", "truncated-restless"):
+        params = settings("hdp", method) | ({"truncation": 20} if method.startswith("truncated") else {})
+        task = a_run("stream", method, **params)
+        found[method] = compute_stream.compute(task, TINY, Checkpoint(tmp_path / method, task)).metrics
+    assert found["truncation-free-data"]["per_word"] != found["truncated-restless"]["per_word"]
+    assert compute_stream.unigram(csr_array([[2, 0], [1, 0]]), csr_array([[1, 1]])) == pytest.approx(
+        (np.log(3.01 / 3.02) + np.log(0.01 / 3.02)) / 2
+    )
+    task = a_run("gibbs", "g", **settings("hdp", "gibbs"), start=5, sweeps=6, states=2)
+    whole = compute_gibbs.compute(task, TINY, Checkpoint(tmp_path / "whole", task))
+    for _ in range(2):
+        with pytest.raises(KilledAtSave):
+            compute_gibbs.compute(task, TINY, Killing(tmp_path / "killed", task, every_seconds=0))
+    assert same_bits(compute_gibbs.compute(task, TINY, Checkpoint(tmp_path / "killed", task)), whole)
 
 
 def _until(last, check, *args):

@@ -27,7 +27,7 @@ def stream(model, method, batch, *, score, components, corpus="x", apart=(-1.0, 
     timing = {"documents": [10, 1000], "seconds": seconds}
     params = {"model": model, "method": method, "batch": batch, "truncation": 300, "particles": 8, "draws": 9}
     metrics = {"documents": 1000, "passes": 2.0, "per_word": score, "error": 0.1, "papers_per_word": score - 0.5}
-    metrics |= {"papers_error": 0.3, "components": components[-1]} | more
+    metrics |= {"papers_error": 0.3, "components": components[-1], "unigram_per_word": -9.5} | more
     arrays = {"log_likelihoods": logs, "tokens": TOKENS}
     name = f"{corpus}-{model}-{method}-{batch}"
     return record("stream", name, params, metrics, corpus=corpus, arrays=arrays, trace=trace, timing=timing)
@@ -227,7 +227,7 @@ def test_held_out_has_bars_of_two_errors():
         spread = [(high - low) / 2 for _, low, high in bars(axis, number)]
         assert spread == pytest.approx((2 * part["bar"]).tolist())
         assert axis.containers[number].lines[0].get_color() == figures.STYLES[method]["color"]
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == list(tables.METHODS)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [*tables.METHODS, "unigram"]
     colours = [handle.lines[0].get_color() for handle in (axis.containers[order.index(m)] for m in tables.METHODS)]
     assert colours == [figures.STYLES[method]["color"] for method in tables.METHODS]
 
@@ -247,7 +247,18 @@ def test_over_time_x_is_seconds_above_and_documents_below():
     assert lines(below)[0] == [(10, 5), (1000, 15)]
     (axis,) = figures.draw_held_out_over_time(panel(), "smoke").axes
     assert lines(axis)[2] == [(1.0, -9.0), (10.0, -8.0)]
-    assert [one.get_xdata()[0] for one in axis.get_lines() if one.get_transform() != axis.transData] == [10.0]
+    across = [one.get_data() for one in axis.get_lines() if one.get_transform() != axis.transData]
+    assert (across[0][1][0], across[1][0][0]) == (-9.5, 10.0)  # the unigram line, and where runs are compared
+
+
+def test_a_gibbs_line_is_that_of_its_panel():
+    """Guards lines of another corpus, and a sampler among the streams."""
+    params = {"model": "hdp", "corpus": "x"}
+    made = [*panel(), record("gibbs", "x-gibbs", params, {"per_word": -6.5}, corpus="x")]
+    made += [record("gibbs", "y-gibbs", params | {"corpus": "y"}, {"per_word": -1.0}, corpus="y")]
+    assert tables.reference_lines(made, "hdp", "x") == {"unigram": -9.5, "Gibbs": -6.5}
+    figure = figures.draw_held_out(made, "smoke")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [*tables.METHODS, "unigram", "Gibbs"]
 
 
 def test_toy_draws_every_update_under_its_name():

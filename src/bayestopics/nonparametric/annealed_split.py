@@ -186,7 +186,8 @@ class Path:
     def split(self, powers: np.ndarray, rng: np.random.Generator) -> float:
         """Draw tied halves and take them to two topics; returns log W."""
         share = self._share(np.array([0.5, 0.5]), rng)
-        first = rng.beta(*(self.pair.whole * share), size=self.pair.document_count)[self.pair.documents]
+        weights = self.pair.whole * share
+        first = rng.beta(weights[0], weights[1], size=self.pair.document_count)[self.pair.documents]
         self.begin((rng.random(len(first)) >= first).astype(np.int8), share)
         log_weight = 0.0
         for before, after in itertools.pairwise(powers):
@@ -209,11 +210,8 @@ class Path:
         x_first, forward = rng.random(2) < 0.5
         if x_first:
             self._draw_share(b, words, rng)
-        counts = (self.by_document, self.by_term, self.total)
-        weights = self.pair.whole * self.share
-        self._log_words += _sweep(
-            pair.documents, pair.terms, *counts, weights, pair.eta, self.labels, b, forward, words
-        )
+        data = (pair.documents, pair.terms, self.by_document, self.by_term, self.total)
+        self._log_words += _sweep(*data, pair.whole * self.share, pair.eta, self.labels, b, forward, words)
         if not x_first:
             self._draw_share(b, words, rng)
 

@@ -11,6 +11,7 @@ components that have had a term, as in the HDP, would not help: on KOS and NIPS 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
@@ -47,7 +48,7 @@ class TruncationFreeDPMixture(TruncationFree):
         first_pass: str = "sequential",
     ) -> None:
         checked(eta=eta, concentration=concentration, terms=term_count)
-        settings = {"documents": documents, "concentration": concentration, "sweeps": sweeps}
+        settings: dict[str, Any] = {"documents": documents, "concentration": concentration, "sweeps": sweeps}
         settings |= {"births": births, "first_pass": first_pass}
         super().__init__(Components(term_count, eta), settings, rng)
 

@@ -36,7 +36,10 @@ LOWEST_LOG = -30.0  # relative to the largest: its exp is negligible
 
 
 class TruncatedHDP(Truncated):
-    """`truncation` topics in the corpus, `tables` per document; `gamma` (a) and `concentration` (b) as elsewhere."""
+    """`truncation` topics in the corpus, `tables` per document; `gamma` (a) and `concentration` (b) as elsewhere.
+
+    `at_rest` is the share of a document's words below which a table of a stream does not change; see `AT_REST`.
+    """
 
     name = "truncated HDP"
 
@@ -50,11 +53,13 @@ class TruncatedHDP(Truncated):
         concentration: float = 1.0,
         truncation: int = 300,
         tables: int = 20,
+        at_rest: float = AT_REST,
     ) -> None:
         checked(gamma=gamma, concentration=concentration)
         if not 2 <= tables <= truncation:
             raise InputError(f"the number of tables per document must be from 2 to {truncation}, not {tables}")
         settings = {"documents": documents, "gamma": gamma, "concentration": concentration, "tables": tables}
+        settings["at_rest"] = at_rest
         super().__init__(term_count, rng, eta, truncation, settings)
 
     def top_concentration(self) -> float:
@@ -68,7 +73,7 @@ class TruncatedHDP(Truncated):
 
     def _update(self, bags: Bags) -> None:
         zeta = np.full((len(bags.terms), self.settings["tables"]), -1.0)
-        kind_sums, sizes, _ = self._local(bags, self.sticks(), zeta, AT_REST)
+        kind_sums, sizes, _ = self._local(bags, self.sticks(), zeta, self.settings["at_rest"])
         self._step(bags, kind_sums, sizes)
 
     def _local(

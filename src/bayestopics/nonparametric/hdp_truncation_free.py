@@ -17,7 +17,7 @@ with the number of topics: every sweep over a batch draws all of it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sparse
@@ -67,7 +67,7 @@ class TruncationFreeHDP(TruncationFree):
         first_pass: str = "sequential",
     ) -> None:
         checked(eta=eta, gamma=gamma, concentration=concentration, terms=term_count)
-        settings = {"documents": documents, "gamma": gamma, "concentration": concentration}
+        settings: dict[str, Any] = {"documents": documents, "gamma": gamma, "concentration": concentration}
         settings |= {"sweeps": sweeps, "block_moves": block_moves, "births": births, "first_pass": first_pass}
         super().__init__(Components(term_count, eta), settings, rng)
 

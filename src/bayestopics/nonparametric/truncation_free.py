@@ -108,8 +108,8 @@ class TruncationFree(Learner):
     @classmethod
     def from_state_dict(cls, state: dict[str, np.ndarray]) -> Self:
         learner = super().from_state_dict(state)
-        waiting = (state[f"waiting_{name}"] for name in ("offsets", "terms", "counts"))
-        learner.waiting = Bags(*waiting, learner.term_count)
+        offsets, terms, counts = (state[f"waiting_{name}"] for name in ("offsets", "terms", "counts"))
+        learner.waiting = Bags(offsets, terms, counts, learner.term_count)
         return learner
 
     def fit(self, corpus: Corpus, iterations: int, held_out: Corpus | sparse.csr_array | None = None) -> None:

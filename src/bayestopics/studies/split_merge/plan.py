@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bayestopics.studies.plan import Figure, Plan, Run, Settings, Table, chosen, without
 
-PARTS = ("synthetic", "perplexity", "blocks")
+PARTS = ("synthetic", "perplexity", "blocks", "agreement")
 
 SYNTHETIC = {
     "data": """
@@ -62,6 +62,10 @@ Plain and blocked Gibbs for the HDP: the autocorrelation times of K and of the l
 halves of the chains and with standard errors over seeds; CPU milliseconds per sweep; and effective draws of the log
 joint per CPU second.
 """
+AGREEMENT_TABLE = """
+Chains from few and from many topics: the mean of K in the second half of the chain from each start, and R-hat of K and
+of the log joint over these halves. Above 1.05 the starts still matter, and nothing can be said about the posterior.
+"""
 LAW_TABLE = """
 The total variation distance of each sampler from the enumerated posterior, for K and for the partition of the tokens,
 with standard errors over chains, and the mean of K beside the exact mean. Even an exact sampler is a little away from
@@ -84,7 +88,7 @@ def _on_corpora(settings: Settings) -> dict[str, Run]:
                 simulated = settings.entries[corpus].generator
                 settings.insist(part != "synthetic" or simulated, f"{part}: {corpus!r} is not a simulated corpus")
                 for values in entry["settings"] if corpus in settings.within_reach else ():
-                    words = [f"{key}{values[key]:g}" for key in ("gamma", "concentration", "eta", "start")]
+                    words = [f"{key}{value:g}" for key, value in values.items()]
                     runs["-".join([corpus, part, *words])] = Run({"kind": part, "corpus": corpus, **rest, **values})
     return runs
 
@@ -109,6 +113,7 @@ def _tables(runs: Mapping[str, Run]) -> dict[str, Table]:
             PERPLEXITY_TABLE,
         ),
         "blocks": ("blocks", "Blocked and plain Gibbs: mixing per sweep and per second", BLOCKS_TABLE),
+        "agreement": ("agreement", "Chains from few and from many topics: do they agree?", AGREEMENT_TABLE),
         "law": ("law", "How far each sampler is from the enumerated posterior", LAW_TABLE),
     }
     return {

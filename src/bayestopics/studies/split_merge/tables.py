@@ -231,6 +231,19 @@ def blocks_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def agreement_table(records: list[Result]) -> pd.DataFrame:
+    """One row per corpus, setting and sampler."""
+    parts = []
+    for record in of_kind(records, "agreement"):
+        params, seconds = record.task.params, record.tables["timing"].groupby("sampler")["seconds"].mean()
+        part = record.tables["agreement"].copy()
+        part.insert(1, "seconds_a_chain", part["sampler"].map(seconds))
+        for place, key in enumerate(("corpus", *SETTING[:3])):
+            part.insert(place, key, params[key])
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
 def law_table(records: list[Result], errors: pd.DataFrame) -> pd.DataFrame:
     (record,) = records
     rows, known = [], errors_of(errors, record)[["estimate", "standard_error"]]

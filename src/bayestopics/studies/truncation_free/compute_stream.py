@@ -27,6 +27,12 @@ from bayestopics.runs.task import Task
 
 Check = tuple[dict[str, Any], np.ndarray, float]  # a row of the trace, log p(x) of the documents, seconds
 CHECKED = 0.01  # share of the documents before the first check
+SMOOTHING = 0.01  # added to the counts of the unigram line, the HDP's eta
+# our variants of the paper's two methods; restless: a table's topic is updated until it hardly changes
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "truncation-free-data": ("truncation-free", {"births": "data"}),
+    "truncated-restless": ("truncated", {"at_rest": 0.001}),
+}
 
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
@@ -55,13 +61,14 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     }
     metrics = {name: float(trace[name].iloc[-1]) for name in ("per_word", "error", "components", "documents")}
     metrics |= {"passes": metrics["documents"] / len(stream), **_papers_score(learner, test, task)}
+    metrics["unigram_per_word"] = unigram(stream.counts, test)
     tables = {"trace": trace, "timing": timing}
     return Result(task, metrics, tables=tables, arrays=arrays, volatile={"learning_seconds": seconds})
 
 
 def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
-    kind = LEARNERS[params["model"], params["method"]]
+    kind = LEARNERS[params["model"], method_of(params)[0]]
     compile_learner(kind)  # before the clock starts
     if saved is not None:
         state, found, seconds = saved
@@ -71,7 +78,20 @@ def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list
 
 def _settings(params: Mapping[str, Any], stream: Stream, rng: np.random.Generator) -> dict[str, Any]:
     settings = {"term_count": stream.counts.shape[1], "rng": rng, "documents": len(stream)}
-    return settings | ({"truncation": params["truncation"]} if params["method"] == "truncated" else {})
+    method, options = method_of(params)
+    return settings | options | ({"truncation": params["truncation"]} if method == "truncated" else {})
+
+
+def method_of(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The method, and the options that differ from the paper's."""
+    return OURS.get(params["method"], (params["method"], {}))
+
+
+def unigram(counts: sparse.csr_array, test: sparse.csr_array) -> float:
+    """The held-out score per word of the training documents' word frequencies: a model without topics."""
+    frequency = np.asarray(counts.sum(axis=0)).ravel() + SMOOTHING
+    words = np.asarray(test.sum(axis=0)).ravel()
+    return float(words @ np.log(frequency / frequency.sum()) / words.sum())
 
 
 # -- documents -----------------------------------------------------------------------------------------

@@ -17,10 +17,12 @@ from bayestopics.runs.result import Result
 from bayestopics.studies.records import of_kind
 from bayestopics.studies.truncation_free.tables import (
     METHODS,
+    OURS,
     Panels,
     at_equal_seconds,
     budget,
     panels,
+    reference_lines,
     seconds_of,
 )
 
@@ -28,8 +30,15 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = COLOURS
 STYLES: dict[str, dict[str, Any]] = {
     "truncation-free": {"color": BLUE, "marker": "o"},
     "truncated": {"color": RED, "marker": "s", "linestyle": "--"},
+    "truncation-free-data": {"color": GREEN, "marker": "^"},
+    "truncated-restless": {"color": PINK, "marker": "D", "linestyle": "--"},
 }
 SHADES = {"truncation-free": "Blues", "truncated": "Oranges"}
+SHADES |= {"truncation-free-data": "Greens", "truncated-restless": "RdPu"}
+LINES: dict[str, dict[str, Any]] = {
+    "unigram": {"color": "#888888", "linestyle": ":"},
+    "Gibbs": {"color": BLACK, "linestyle": "-."},
+}
 Handles = dict[tuple[str, int], Any]  # (method, batch size) -> its line
 TITLES = {"dp-mixture": "DP mixture", "hdp": "HDP"}
 PER_WORD = "held-out log likelihood\n(nats per word)"
@@ -85,6 +94,8 @@ def _against_batch(records: list[Result], scale: str, column: str, label: str, b
     handles: dict[str, Any] = {}
     for key, axis in axes.items():
         table = at_equal_seconds(found[key])
+        if bars:
+            handles |= _reference(axis, records, *key)
         for method, part in table.groupby("method"):
             style = STYLES[str(method)] | {"markersize": 5, "capsize": 3, "label": method}
             errors = 2.0 * part["bar"] if bars else None
@@ -92,10 +103,16 @@ def _against_batch(records: list[Result], scale: str, column: str, label: str, b
         _batch_axis(axis, sorted(table["batch"].unique().tolist()))
         axis.set_title(f"{axis.get_title(loc='left')}, after {budget(found[key]):.3g} CPU s", loc="left")
         axis.set_ylabel(label)
-    ordered = {method: handles[method] for method in METHODS if method in handles}
+    ordered = {name: handles[name] for name in (*METHODS, *OURS, *LINES) if name in handles}
     figure.legend(list(ordered.values()), list(ordered), loc="outside right upper")
     label_scale(figure, scale)
     return figure
+
+
+def _reference(axis: Axes, records: list[Result], model: str, corpus: str) -> dict[str, Any]:
+    """Draw the lines to compare with; returns what a legend needs."""
+    lines = reference_lines(records, model, corpus)
+    return {name: axis.axhline(value, linewidth=1.3, **LINES[name]) for name, value in lines.items()}
 
 
 def draw_held_out(records: list[Result], scale: str) -> Figure:
@@ -139,11 +156,11 @@ def _over(axis: Axes, panel: list[Result], sizes: list[int], x: str, y: str) -> 
     return handles
 
 
-def _legend(figure: Figure, handles: Handles) -> None:
+def _legend(figure: Figure, handles: Handles, lines: dict[str, Any] | None = None) -> None:
     """A legend by method and batch size for all panels; not every panel has every size."""
-    order = sorted(handles, key=lambda key: (METHODS.index(key[0]), key[1]))
-    labels = [f"{method}, S = {batch}" for method, batch in order]
-    figure.legend([handles[key] for key in order], labels, loc="outside right upper", prop={"size": 8.5})
+    order = sorted(handles, key=lambda key: ((*METHODS, *OURS).index(key[0]), key[1]))
+    found = {f"{method}, S = {batch}": handles[method, batch] for method, batch in order} | (lines or {})
+    figure.legend(list(found.values()), list(found), loc="outside right upper", prop={"size": 8.5})
 
 
 def _sizes(records: list[Result]) -> list[int]:
@@ -152,14 +169,15 @@ def _sizes(records: list[Result]) -> list[int]:
 
 def draw_held_out_over_time(records: list[Result], scale: str) -> Figure:
     """The held-out score over seconds, one line per run; runs are compared at the dotted line."""
-    found = panels(records)
+    found, lines = panels(records), dict[str, Any]()
     handles: Handles = {}
     figure, axes = _grid(found, height=3.6)
     for key, axis in axes.items():
+        lines |= _reference(axis, records, *key)
         handles |= _over(axis, found[key], _sizes(records), "seconds", "per_word")
         axis.axvline(budget(found[key]), color="#888888", linestyle=":", linewidth=1.2)
         axis.set_ylabel(PER_WORD)
-    _legend(figure, handles)
+    _legend(figure, handles, lines)
     label_scale(figure, scale)
     return figure
 

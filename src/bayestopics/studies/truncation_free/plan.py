@@ -24,10 +24,12 @@ left-to-right for the HDP. Bars are two standard errors over held-out documents,
 differences between documents that are equal for all runs. The corpora are 10 to 200 times smaller than the paper's, and
 the budgets are far shorter than its 10 hours. A stream in order of date that ends within its first pass has not seen
 the later years, which are among the held-out documents; small batches, which are slow, then look worse than they are.
+Lines: the training documents' word frequencies, a model without topics; and, for the HDP, the last state of a Gibbs
+sampler from 60 topics, which shows what there is to be found.
 """
 OVER_TIME = (
-    "Held-out log likelihood per word over CPU seconds of learning, one line per run. Runs are compared at the dotted "
-    "line."
+    "Held-out log likelihood per word over CPU seconds of learning, one line per run. Runs are compared at the "
+    "vertical dotted line. Level lines: unigram frequencies, and a Gibbs sampler."
 )
 COMPONENTS = """
 The number of components that hold a document (DP mixture) or a word (HDP), against batch size, after equal CPU seconds
@@ -60,6 +62,7 @@ def plan(settings: Settings) -> Plan:
         "toy": Run({"kind": "toy", **settings.here["toy"]}),
         **_endless(settings),
         **_streams(settings),
+        **_references(settings),
     }
     return Plan("Truncation-free", runs, _figures(runs), _tables(runs))
 
@@ -68,7 +71,7 @@ def _streams(settings: Settings) -> dict[str, Run]:
     """One run per corpus, model, method and batch size."""
     runs = {}
     for entry in settings.here["streams"]:
-        shared = without(entry, "corpora", "documents")
+        shared = without(entry, "corpora", "documents", "gibbs")
         for corpus in entry["corpora"]:
             settings.insist_among(corpus, "streams")
             for method, sizes in entry["documents"].items():
@@ -76,6 +79,18 @@ def _streams(settings: Settings) -> dict[str, Run]:
                     own = {"corpus": corpus, "method": method, "batch": batch, "documents": documents}
                     params = {"kind": "stream", **shared, **own, **_truncation(settings, method)}
                     runs[f"{corpus}-{entry['model']}-{method}-{batch:03}"] = Run(params)
+    return runs
+
+
+def _references(settings: Settings) -> dict[str, Run]:
+    """One Gibbs sampler per corpus with streams of the HDP that ask for it."""
+    runs = {}
+    for entry in settings.here["streams"]:
+        for corpus in entry["corpora"] if "gibbs" in entry else ():
+            own = {"kind": "gibbs", "corpus": corpus, "model": entry["model"], **entry["gibbs"]}
+            shared = {name: entry[name] for name in ("held_out", "particles", "order")}
+            if corpus in settings.within_reach:
+                runs[f"{corpus}-gibbs"] = Run(own | shared)
     return runs
 
 
@@ -89,7 +104,7 @@ def _endless(settings: Settings) -> dict[str, Run]:
 
 
 def _truncation(settings: Settings, method: str) -> dict[str, Any]:
-    return {"truncation": settings.shared["truncation"]} if method == "truncated" else {}
+    return {"truncation": settings.shared["truncation"]} if method.startswith("truncated") else {}
 
 
 def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
@@ -97,8 +112,8 @@ def _figures(runs: Mapping[str, Run]) -> dict[str, Figure]:
     found = {
         "toy": ("draw_toy", chosen(runs, "toy"), TOY),
         "endless": ("draw_endless", chosen(runs, "endless"), ENDLESS),
-        "held-out": ("draw_held_out", streams, HELD_OUT),
-        "held-out-over-time": ("draw_held_out_over_time", streams, OVER_TIME),
+        "held-out": ("draw_held_out", chosen(runs, "stream", "gibbs"), HELD_OUT),
+        "held-out-over-time": ("draw_held_out_over_time", chosen(runs, "stream", "gibbs"), OVER_TIME),
         "components": ("draw_components", streams, COMPONENTS),
     }
     for model in sorted({runs[name].params["model"] for name in streams}):

@@ -17,7 +17,8 @@ from bayestopics.studies.errors import errors_of
 from bayestopics.studies.records import of_kind
 from bayestopics.studies.truncation_free.errors import PAPERS, SCORE
 
-METHODS = ("truncation-free", "truncated")
+METHODS = ("truncation-free", "truncated")  # the paper's
+OURS = ("truncation-free-data", "truncated-restless")  # births from the data; tables of few words keep their topics
 MODELS = ("dp-mixture", "hdp")
 LEAST = 1e-9  # seconds, so that logs exist
 Panels = dict[tuple[str, str], list[Result]]
@@ -29,10 +30,21 @@ Panels = dict[tuple[str, str], list[Result]]
 def panels(records: Iterable[Result]) -> Panels:
     """For each (model, corpus) its streams, sorted by method and batch size."""
     found: Panels = {}
-    streams = of_kind(records, "stream")
-    for record in sorted(streams, key=lambda r: (METHODS.index(r.task.params["method"]), r.task.params["batch"])):
+    streams, order = of_kind(records, "stream"), METHODS + OURS
+    for record in sorted(streams, key=lambda r: (order.index(r.task.params["method"]), r.task.params["batch"])):
         found.setdefault((record.task.params["model"], record.task.params["corpus"]), []).append(record)
     return dict(sorted(found.items()))
+
+
+def reference_lines(records: Iterable[Result], model: str, corpus: str) -> dict[str, float]:
+    """Scores per word to compare a panel with: unigram frequencies of the training documents, and a Gibbs sampler."""
+    panel, lines = {"model": model, "corpus": corpus}.items(), dict[str, float]()
+    for one in records:
+        if panel <= one.task.params.items() and one.task.params["kind"] == "gibbs":
+            lines["Gibbs"] = one.metrics["per_word"]
+        elif panel <= one.task.params.items():
+            lines["unigram"] = one.metrics["unigram_per_word"]
+    return lines
 
 
 def seconds_of(record: Result) -> np.ndarray:
