@@ -40,6 +40,7 @@ setup: .venv/ready
 results: setup unlock
 	$(BIN)/snakemake --cores $(CORES) --config scale=$(SCALE)
 	@$(MAKE) --no-print-directory report SCALE=$(SCALE)
+	@echo 'open results/$(SCALE)/site/index.html'
 
 # removes the locks that a killed run left behind
 unlock: setup

@@ -22,6 +22,7 @@ include: "workflow/rules/corpora.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/tracking.smk"
+include: "workflow/rules/site.smk"
 
 
 rule all:

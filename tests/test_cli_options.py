@@ -106,8 +106,9 @@ def test_every_command_is_tried() -> None:
     for name, (words, _) in GIVEN.items():
         parser = build_parser()._subparsers._group_actions[0].choices[name]  # type: ignore[union-attr]
         own = {action.option_strings[-1] for action in parser._actions if action.option_strings}
-        common = "--help --json --out --overwrite --track --seed --terms --stop-words --min-documents --max-fraction"
-        texts = "--text-column --header --min-count --ngrams --token-pattern --encoding"
+        common = "--help --json --out --overwrite --track --seed --report"
+        texts = "--terms --stop-words --min-documents --max-fraction --text-column --header --min-count --ngrams "
+        texts += "--token-pattern --encoding"
         left = own - set(f"{common} {texts}".split()) - set(words.split())
         # of `select`, one stands for --min and --max, and the other for --iterations (tests/test_cli_select.py); those
         # of `hdp` are for another method (tests/test_cli_hdp.py)

@@ -17,6 +17,7 @@ from bayestopics.runs.publish import CHILD_OF, IDENTITY, PARENT, publish
 from bayestopics.runs.record import read, same_bits
 from bayestopics.studies.claims import VERDICTS, all_claims
 from conftest import PATIENCE, Project
+from test_results_site import broken
 
 
 def jobs(output: str) -> dict[str, int]:
@@ -41,7 +42,9 @@ def test_everything_is_made(finished):
         made += [folder / "figures" / f"{name}.png" for name in plan.figures]
         made += [folder / "tables" / f"{name}.{ending}" for name in plan.tables for ending in ("csv", "html")]
         made += [folder / "errors.csv", folder / "tables" / "errors.html"] if plan.has("errors") else []
+    made += [results / "site" / f"{name}.html" for name in ("index", "claims", "study-first_look")]
     assert [str(path) for path in made if not path.is_file()] == []
+    assert broken(results / "site") == []
     assert finished.records() == sorted(records)
     assert not list((finished.folder / "results" / "checkpoints").glob("*"))
 
@@ -60,7 +63,7 @@ def test_the_graph_of_rules_reads_like_the_design(finished):
     arrows = {(names[a], names[b]) for a, b in re.findall(r"(\d+) -> (\d+)", graph)}
     stages = ("corpus", "run", "grid_step", "errors", "tables", "claims", "publish_rest")
     assert set(itertools.pairwise(stages)) <= arrows
-    shown = {("run", "figures"), ("errors", "figures"), ("errors", "claims")}
+    shown = {("run", "figures"), ("errors", "figures"), ("errors", "claims"), ("claims", "site")}
     assert {*shown, ("figures", "publish"), ("tables", "publish")} <= arrows
     assert len(names) <= 12  # however many studies there are
 

@@ -215,7 +215,22 @@ def targets(study):
 def everything():
     """The figures, tables and claims of all studies, published; at scale smoke one job publishes them."""
     studies = [path for study in STUDIES for path in (shown_of(study) if TOGETHER else targets(study))]
-    return [*studies, f"{RESULTS}/claims.md", f"{RESULTS}/published.json", f"{RESULTS}/config.yaml"]
+    rest = [f"{RESULTS}/claims.md", f"{RESULTS}/published.json", f"{RESULTS}/site", f"{RESULTS}/config.yaml"]
+    return [*studies, *rest]
+
+
+def published_files():
+    """Which MLflow runs the records have; at scale smoke one job publishes them."""
+    studies = [] if TOGETHER else [f"{RESULTS}/{study}/published.json" for study in STUDIES]
+    return [*studies, f"{RESULTS}/published.json"]
+
+
+def site_plan(study):
+    """What the site shows of a study."""
+    plan = PLANS[study]
+    parts = {"figures": plan.figures, "tables": plan.tables}
+    shown = {kind: {name: vars(part) for name, part in found.items()} for kind, found in parts.items()}
+    return {"title": plan.title, "runs": list(plan.runs), **shown}
 
 
 # -- input functions ---------------------------------------------------------------------------------

@@ -64,9 +64,11 @@ def posterior(result: SelectResult) -> Chart:
     table = table[table["topics"].isin(result.posterior)]
     numbers, shares = table["topics"].tolist(), table["probability"].tolist()
     ends = [interval(found, number) for number in numbers]
+    span = numbers[-1] - numbers[0]
     bar = {
         "type": "bar",
         "x": numbers,
+        "width": max(0.8, span / 60),
         "y": significant(np.array(shares)),
         "marker": {"color": COLOURS[0]},
         "hoverinfo": "text",
@@ -80,7 +82,7 @@ def posterior(result: SelectResult) -> Chart:
         },
     }
     layout = _axes("number of topics", "posterior probability")
-    layout["xaxis"] |= {"dtick": 1} if len(numbers) <= 15 else {}
+    layout["xaxis"] |= {"dtick": 1} if span <= 15 else {}
     layout["yaxis"] |= {"range": [0, 1.03], "tickformat": ".0%"}
     return Chart(
         "posterior",

@@ -16,7 +16,7 @@ def environment() -> Environment:
     return made
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, /, **values: Any) -> str:
     """A page; everything in it is escaped but for our own style and scripts."""
     return environment().get_template(name).render(style=template("style.css"), **values) + "\n"
 

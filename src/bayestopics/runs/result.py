@@ -34,7 +34,12 @@ def versions() -> dict[str, str]:
 
 def key(task: Task, used: Mapping[str, str]) -> str:
     """A hash of the task and the package versions, which identifies a record, a checkpoint and a published run."""
-    return hashlib.sha256((task.identity + canonical(used)).encode()).hexdigest()
+    return key_of(task.identity, used)
+
+
+def key_of(identity: str, used: Mapping[str, str]) -> str:
+    """The same from what run.json says."""
+    return hashlib.sha256((identity + canonical(used)).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

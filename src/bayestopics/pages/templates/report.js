@@ -22,6 +22,7 @@ const commas = parts => parts.flatMap((part, number) => number ? [", ", part] : 
 
 // -- charts ---------------------------------------------------------------------------------------------
 
+let printing = false;
 const OWN = "#0072B2", OTHER = "rgba(128, 128, 128, 0.4)", MARKED = "#D55E00";
 function draw(id, traces, layout) {
   const common = {
@@ -34,7 +35,8 @@ function draw(id, traces, layout) {
   const buttons = [["toImage"]];
   const axes = { xaxis: { automargin: true, ...layout.xaxis }, yaxis: { automargin: true, ...layout.yaxis } };
   const font = { ...common.font, size: narrow ? 11 : 13 };
-  return Plotly.react(id, traces, { ...common, ...layout, ...axes, font },
+  const size = printing ? { width: at(id).clientWidth, height: at(id).clientHeight } : { autosize: true };
+  return Plotly.react(id, traces, { ...common, ...layout, ...axes, font, ...size },
     { responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover", modeBarButtons: buttons });
 }
 
@@ -206,9 +208,15 @@ at("query").addEventListener("input", search);
 for (const form of document.forms) form.addEventListener("submit", event => event.preventDefault());
 window.addEventListener("hashchange", show);
 window.addEventListener("beforeprint", () => {
+  printing = true;
+  document.body.style.width = "660px";  // a page, so that the charts fit on it
   for (const part of parts) { at(part).hidden = false; drawPart(part); }
 });
-window.addEventListener("afterprint", show);
+window.addEventListener("afterprint", () => {
+  printing = false;
+  document.body.style.width = "";
+  show();
+});
 document.documentElement.classList.add("scripted");
 search();
 show();
