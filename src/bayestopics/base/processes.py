@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection

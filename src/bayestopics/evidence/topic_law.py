@@ -174,8 +174,8 @@ def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[st
         told = ", ".join(f"{mean:.1f} from {start}" for mean, start in zip(means, starts, strict=True))
         size = "infinite" if np.isinf(found.rhat) else f"{found.rhat:.2f}"
         said.append(
-            "The chains disagree about the number of topics; until they agree, T is not known, and it can also be smaller "
-            "or larger than in all of them. Use more iterations (--iterations) and a longer burn-in (--burn-in): their "
+            "The chains disagree about the number of topics; until they agree, T is not known, and it can also be "
+            "smaller or larger than in all of them. Use more iterations (--iterations) and a longer burn-in (--burn-in): their "
             f"means are {told}, and R-hat of the number of topics is {size}, but converged chains have at most "
             f"{LARGEST_RHAT}."
         )
