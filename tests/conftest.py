@@ -3,14 +3,18 @@ commands in one process unless a test asks for more, because to start another ta
 
 from __future__ import annotations
 
+import ctypes
+import pickle
 import signal
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bayestopics.base import progress
+from bayestopics.base import processes, progress
 from bayestopics.cli import arguments
 from bayestopics.runs import driver
 from chromium import Page
@@ -44,3 +48,29 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
     folder = tmp_path_factory.mktemp("checkpoints")
     monkeypatch.setattr(driver, "CHECKPOINTS", folder)
     return folder
+
+
+@pytest.fixture
+def workers_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of worker processes run here, with copies as a worker has them. To start a process takes seconds;
+    tests/test_processes.py, and one test of each kind of pool, do so."""
+    monkeypatch.setattr(processes, "pool", _pool_here)
+
+
+@contextmanager
+def _pool_here(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
+    def submit(function: Callable, *arguments: Any) -> Future:
+        future: Future = Future()
+        try:
+            future.set_result(_copied(function(*map(_copied, shared), *map(_copied, arguments))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+    yield submit
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, ctypes.Array):  # memory that the processes share
+        return value
+    return processes._renewed(pickle.loads(pickle.dumps(value)))

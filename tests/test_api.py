@@ -188,6 +188,7 @@ def test_chains_go_to_arviz(name: str, result: kinds.CommandResult) -> None:
 # -- the same bits ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_the_seed_alone_decides(name: str, result: kinds.CommandResult) -> None:
     assert same_bits(call(name), result)
     assert same_bits(call(name, workers=2), result)

@@ -143,6 +143,7 @@ def in_one_go() -> TopicPosterior:
     return pmmh_module.pmmh(small(), PRIOR, LONG, **SHORT, observer=Seen())
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_two_workers_and_a_kill_change_no_bit(tmp_path: Path) -> None:
     checkpoint = Always(tmp_path, RUN)
     with pytest.raises(Killed):

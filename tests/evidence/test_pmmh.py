@@ -109,6 +109,7 @@ def test_a_longer_chain_begins_like_a_shorter_one() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.usefixtures("workers_here")
 def test_estimates_made_together_change_no_bit(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight at once with one worker, then one at a time, or eight with two workers."""
     expected = in_one_go("uniform")

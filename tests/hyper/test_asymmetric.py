@@ -167,6 +167,7 @@ def test_near_the_exact_answer() -> None:
 HOW = {"sweeps": 100, "chains": 2, "seed": 3}
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_same_bits_for_any_number_of_workers_and_after_a_death(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gain, "RUNGS", 3)
     monkeypatch.setattr(hyper_asymmetric, "LEAST_SWEEPS", 10)

@@ -37,6 +37,7 @@ def test_exact_along_both_lines_from_both_ends() -> None:
             assert np.any(np.abs(exact - exact[here]) > allowed)
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_same_bits_for_any_number_of_workers_and_after_a_death() -> None:
     short = {"sweeps": 20, "chains": 4, "seed": 2}
     alone = integrate(TINY, 2, H, ENDS, **short)

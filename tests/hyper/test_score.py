@@ -130,6 +130,7 @@ def test_the_ellipse_is_near_the_exact_answer() -> None:
 HOW = {"sweeps": 100, "chains": 2, "seed": 3}
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_same_bits_for_any_number_of_workers_and_after_a_death() -> None:
     alone = score.score(SMALL, 2, **HOW).summary()
     assert score.score(SMALL, 2, workers=2, **HOW).summary() == alone

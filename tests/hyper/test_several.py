@@ -97,6 +97,7 @@ def test_what_is_said(monkeypatch):
         search_several(SMALL, 2, chains=0, sweeps=100)
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_precision_makes_the_chains_longer() -> None:
     """Until it is reached with enough round trips: same bits for any number of workers; else it says what it needs."""
     how = {"chains": 2, "sweeps": 100, "shape": (3, 3), "seed": 4, "alphas": (0.2, 1.0), "etas": (0.3, 1.5)}

@@ -275,6 +275,7 @@ def test_bad_options_are_refused(options: dict[str, Any], fault: str) -> None:
 # -- the same bits ---------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("workers_here")
 def test_workers_do_not_change_a_bit() -> None:
     corpus = simulate_lda(6, 9, 10, 3, 0.3, 0.2, np.random.default_rng(7), poisson=True).corpus
     options: dict[str, Any] = {"sweeps": 20, "forget": 3, "chains": 8, "tolerance": 0.3, "seed": 8}

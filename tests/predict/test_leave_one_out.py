@@ -379,6 +379,7 @@ def test_bad_options_are_refused(options: dict[str, Any], fault: str) -> None:
 
 
 @pytest.mark.parametrize("sampler", ["single-site", "sparse"])
+@pytest.mark.usefixtures("workers_here")
 def test_workers_do_not_change_a_bit(sampler: str) -> None:
     corpus = simulate_lda(6, 9, 10, 3, 0.3, 0.2, np.random.default_rng(7), poisson=True).corpus
     options: dict[str, Any] = {"sampler": sampler, "sweeps": 20, "burn_in": 5, "warm_up": 5, "seed": 8}
@@ -390,6 +391,7 @@ def test_workers_do_not_change_a_bit(sampler: str) -> None:
 
 
 @pytest.mark.parametrize(("sampler", "warm_up"), [("single-site", 0), ("single-site", 8), ("grouped", 0)])
+@pytest.mark.usefixtures("workers_here")
 def test_a_killed_score_goes_on_where_it_was(sampler: str, warm_up: int) -> None:
     corpus = simulate_lda(40, 6, 9, 3, 0.3, 0.3, np.random.default_rng(1)).corpus
     work: dict[str, Any] = {"sampler": sampler, "warm_up": warm_up, "sweeps": 10, "burn_in": 5, "seed": 2}

@@ -175,9 +175,9 @@ def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[st
         size = "infinite" if np.isinf(found.rhat) else f"{found.rhat:.2f}"
         said.append(
             "The chains disagree about the number of topics; until they agree, T is not known, and it can also be "
-            "smaller or larger than in all of them. Use more iterations (--iterations) and a longer burn-in (--burn-in): their "
-            f"means are {told}, and R-hat of the number of topics is {size}, but converged chains have at most "
-            f"{LARGEST_RHAT}."
+            "smaller or larger than in all of them. Use more iterations (--iterations) and a longer burn-in "
+            f"(--burn-in): their means are {told}, and R-hat of the number of topics is {size}, but converged chains "
+            f"have at most {LARGEST_RHAT}."
         )
     elif found.total_variation is not None and found.total_variation > LARGEST_VARIATION:
         said.append(
