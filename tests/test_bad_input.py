@@ -426,7 +426,7 @@ WITH_CHAINS = ("fit", "hyper", "select", "hdp", "score")
         ("--eta nan", "--eta: nan is not positive and finite"),
         ("--seed -1", "--seed: -1 is negative"),
         ("--seed x", "--seed: 'x' is not a whole number"),
-        ("--nonsense", "unrecognized arguments: --nonsense"),
+        ("--nonsense", "unknown option --nonsense (see"),
         ("--topics", "--topics: expected one argument"),
     ],
 )

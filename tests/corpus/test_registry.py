@@ -362,8 +362,10 @@ def test_cached_corpus_of_an_older_reader_is_read_anew(place: Place) -> None:
 
 
 def test_unknown_corpus(place: Place) -> None:
-    with pytest.raises(InputError, match="unknown corpus 'tinny'; the registered corpora are tiny"):
+    with pytest.raises(InputError, match=r"unknown corpus 'tinny'; did you mean tiny\?"):
         place.registry(tiny=ENTRY).load("tinny")
+    with pytest.raises(InputError, match="unknown corpus 'whales'; the registered corpora are tiny"):
+        place.registry(tiny=ENTRY).load("whales")
 
 
 @pytest.mark.parametrize(

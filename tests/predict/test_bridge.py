@@ -326,7 +326,7 @@ def test_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert set(answer["documents"][0]) == names
     assert command(path, *options) == 0
     lines = capsys.readouterr().out.splitlines()
-    names = ["mean log probability of a document", "its Monte Carlo standard error"]
+    names = ["mean log probability of a document (nats)", "its Monte Carlo standard error"]
     names += ["its error from the choice of documents", "perplexity per word"]
     names += ["its lower bound, up to noise", "its upper bound, up to noise"]
     assert [line.split("  ")[0] for line in lines[:6]] == names

@@ -51,8 +51,9 @@ def at_the_end(topics: Sequence[int], best: int, what: str) -> list[str]:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: the known word that is most like it, if one is."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    plain = {one.lstrip("-"): one for one in known}  # that two options begin with dashes does not make them alike
+    near = difflib.get_close_matches(word.lstrip("-"), plain, n=1)
+    return f"; did you mean {plain[near[0]]}?" if near else ""
 
 
 def by_topics(warnings: Iterable[tuple[int, str]]) -> list[str]:

@@ -214,7 +214,8 @@ def counts(text: str) -> list[int]:
     counts: list[int] = []
     for part in text.split(","):
         low, dash, high = part.partition("-")
-        more = range(topic_count(low), topic_count(high) + 1) if dash else [topic_count(part)]
+        between = dash and low  # without the first number, it is a negative one
+        more = range(topic_count(low), topic_count(high) + 1) if between else [topic_count(part)]
         if len(counts) + len(more) > MOST_CHAINS:
             raise argparse.ArgumentTypeError(f"{quoted(text)} has more than {MOST_CHAINS:,} numbers")
         counts += more
