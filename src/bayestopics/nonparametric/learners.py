@@ -11,7 +11,7 @@ from bayestopics.nonparametric.hdp_held_out import importance_sampling
 from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.nonparametric.truncation_free import TruncationFree
+from bayestopics.nonparametric.truncation_free import MERGE_EVERY, TruncationFree
 
 LEARNERS: dict[tuple[str, str], type[Learner]] = {
     ("hdp", "truncation-free"): TruncationFreeHDP,
@@ -33,6 +33,11 @@ def compile_learner(kind: type[Learner]) -> None:
     if grows:
         learner.components.grow(learner.components.count + 4)
         learner.components.grow(1)  # it grows by half, so that some room is left
+        learner.partial_fit(counts)
+        from_data = {"births": "data"}
+        learner = kind(4, rng, 4, **from_data)  # type: ignore[arg-type]
+        learner.partial_fit(counts)
+        learner.documents_seen = MERGE_EVERY - 1  # the next batch merges
         learner.partial_fit(counts)
     if "HDP" in kind.name:
         importance_sampling(learner, counts, 20, rng)
