@@ -17,7 +17,7 @@ How to write a page (tests/docs/test_doc_blocks.py runs it):
   Each page begins in an empty folder: make the corpus `my.ldac` there, in sight or in a setup.
 - `<!-- with evidence: --sweeps 50 --passes 1 -->` adds these options to every later `bayestopics evidence` of the page,
   so that a page can show a command with its defaults. Its output cannot be shown then.
-- `<!-- not run: why -->` above a block: it is not run. Its commands begin with a word of NOT_RUN below, `make` must
+- `<!-- not run: why -->` above a block: it is not run. Its commands begin with a word of NOT_RUN below or have `--cluster`, `make` must
   name a target of the Makefile, and options of `snakemake` must exist. Python that is not run is counted:
   NOT_RUN_PYTHON.
 
@@ -47,6 +47,8 @@ RUN = ("console", "bash", "python", "pycon")
 NOT_RUN = (
     "make",
     "snakemake",
+    "kubectl",
+    "dask",
     "git",
     "cd",
     "apt",
@@ -186,7 +188,7 @@ def check_not_run(block: Block) -> None:
         words = shlex.split(command.text, comments=True)
         while words and re.fullmatch(r"\w+=\S*", words[0]):  # MLFLOW_TRACKING_URI=... make ui
             del words[0]
-        if words and words[0].rpartition("/")[2] not in NOT_RUN:
+        if words and words[0].rpartition("/")[2] not in NOT_RUN and "--cluster" not in words:
             raise Wrong(f"{block.place}: `{command.text}` can be run: leave out `not run`")
         if words and words[0] == "make":
             targets = set(re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split())  # type: ignore[index]
