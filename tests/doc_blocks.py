@@ -17,9 +17,9 @@ How to write a page (tests/docs/test_doc_blocks.py runs it):
   Each page begins in an empty folder: make the corpus `my.ldac` there, in sight or in a setup.
 - `<!-- with evidence: --sweeps 50 --passes 1 -->` adds these options to every later `bayestopics evidence` of the page,
   so that a page can show a command with its defaults. Its output cannot be shown then.
-- `<!-- not run: why -->` above a block: it is not run. Its commands begin with a word of NOT_RUN below or have `--cluster`, `make` must
-  name a target of the Makefile, and options of `snakemake` must exist. Python that is not run is counted:
-  NOT_RUN_PYTHON.
+- `<!-- not run: why -->` above a block: it is not run. Its commands begin with a word of NOT_RUN below or have
+  `--cluster`, `make` must name a target of the Makefile, and options of `snakemake` must exist. Python that is not run
+  is counted: NOT_RUN_PYTHON.
 
 Commands run as if on one core. `python tests/doc_blocks.py --write README.md docs/x.md` puts what commands print now
 into the page where it differs from what the page says; look at the difference before you commit it.
