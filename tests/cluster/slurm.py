@@ -100,6 +100,8 @@ def slurm(cpus: int = 2, memory: int = 4000) -> Iterator[dict[str, str]]:
             _wait_until_idle(environment, folder)
             yield environment
         finally:
+            subprocess.run(["scancel", "-u", user], env=environment, capture_output=True)  # else jobs outlive it
+            time.sleep(1)
             for daemon in reversed(daemons):
                 daemon.terminate()
                 daemon.wait()
