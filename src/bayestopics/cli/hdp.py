@@ -30,7 +30,7 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--method", choices=list(METHODS), default="gibbs", help=about)
     about = (
         "split-merge only: exact; with the paper's acceptance ratio, which is not exact; or annealed, also exact, with "
-        "moves that cost more and are accepted more often"
+        "moves that cost much more"
     )
     parser.add_argument("--variant", choices=list(VARIANTS), default="exact", help=about)
     about = "split-merge only: number of split or merge moves after each sweep (default: 1)"
