@@ -9,8 +9,8 @@ The weights of a token have two parts. n_dt beta_tv is a short list, of the topi
 the same for every token of the term; it is drawn by a tree of two levels, from sums over classes of topics. If the list
 is not much shorter than T, both parts are summed together, by class, several topics at a time.
 
-beta is kept in single precision (in double if alpha is tiny): a weight has a relative error of 6e-8, and a weight below
-1e-26 of the largest in its row is 0. That is rounding; nothing else is approximated.
+beta is kept in single precision (in double if alpha is tiny): a weight has a relative error of 6e-8, and a weight that
+is too small for its type is 0. That is rounding; nothing else is approximated.
 """
 
 from __future__ import annotations

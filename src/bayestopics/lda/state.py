@@ -134,6 +134,7 @@ class State:
 
 def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """document_topic, term_topic and topic_total of these assignments."""
+    check_assignments(corpus, topics, assignments)
     document_topic = np.empty((corpus.document_count, topics), np.int32)
     term_topic = np.empty((corpus.term_count, topics), np.int32)
     topic_total, topics_of = np.empty(topics, np.int64), np.ascontiguousarray(assignments, np.int32)
@@ -143,14 +144,14 @@ def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndar
 
 def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
     """Check assignments, because kernels do not."""
-    if assignments.shape != corpus.terms.shape or np.any((assignments < 0) | (assignments >= topics)):
+    inside = assignments.size == 0 or (assignments.min() >= 0 and assignments.max() < topics)
+    if assignments.shape != corpus.terms.shape or not inside:
         raise ValueError("assignments must be one topic in 0..topics-1 for each token")
 
 
 def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
     alpha = prior.alpha_vector(topics)
     assignments = np.array(assignments, dtype=np.int32)
-    check_assignments(corpus, topics, assignments)
     counts = count(corpus, topics, assignments)
     return State(corpus.documents, corpus.terms, alpha, float(prior.eta), assignments, *counts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ import pandas as pd
 from bayestopics.base.cluster import current
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
-from bayestopics.base.processes import in_processes, using_threads
+from bayestopics.base.processes import in_processes, thread_limit
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.batch_means import SHORTEST_CHAIN
@@ -173,7 +172,7 @@ def _chain(
     threads: int | None,
     progress: Callable[[int], None] | None = None,
 ) -> Chain:
-    with nullcontext() if threads is None else using_threads(threads):
+    with thread_limit(threads):
         return run_chain(
             corpus,
             part.params["topics"],
