@@ -54,6 +54,7 @@ def fitted() -> FitResult:
 def chosen() -> SelectResult:
     words = [{"topic": 0, "share": 1.0, "words": WORDS}, {"topic": 1, "share": 0.0, "words": WORDS[4:]}]
     table = pd.DataFrame({"topics": [2, 3], "probability": [0.875, 0.125], "standard_error": [0.0625, 0.0]})
+    table = table.assign(low=[0.75, 0.0], high=[1.0, 0.25])
     task = Task("select", OWN, "select", {}, 1, f"/home/{NAME}", "f00d", "c0de")
     return SelectResult(task, {}, tables={"posterior": table}, versions={}, answer={"top_words": words})
 

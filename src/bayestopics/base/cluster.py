@@ -55,6 +55,15 @@ def using_cluster(address: str | None) -> Iterator[None]:
     address : str or None
         The address of a Dask scheduler, such as ``"tcp://10.0.0.1:8786"``, or ``"local:2"`` for two processes on this
         machine.
+
+    Examples
+    --------
+    >>> import bayestopics
+    >>> corpus = bayestopics.simulate(documents=5, length=5, terms=4, topics=2, seed=1)
+    >>> with bayestopics.using_cluster(None):  # for example "tcp://10.0.0.1:8786"
+    ...     found = bayestopics.fit(corpus, topics=2, sweeps=5, burn_in=0, chains=1)
+    >>> len(found.log_joint[0])
+    5
     """
     global _current
     if address is None:
