@@ -17,7 +17,7 @@ from bayestopics.hyper import score
 from bayestopics.hyper.best import Ellipse
 from bayestopics.hyper.level_set import DEEP, Profile, Rung, profile
 from bayestopics.hyper.louis import Derivatives, Estimate, estimate, second_derivative
-from bayestopics.hyper.score_chains import leg
+from bayestopics.hyper.score_chains import Leg, leg
 from bayestopics.lda.state import Prior
 from dying import resumed
 from oracle import all_assignments, differences, enumerate_all, log_joint, tiny_corpus
@@ -194,15 +194,46 @@ def test_the_profile_of_a_quadratic_is_exact() -> None:
     assert low is not None
     assert high is not None
     half = np.sqrt(2 * DEEP / along)
-    assert np.exp(x[0, 0]) < low < np.exp(-1.0)
-    assert np.exp(0.9) < high < np.exp(3.0)
-    assert np.exp(top[0] - half) < low * 1.5
-    assert high < np.exp(top[0] + half)
+    np.testing.assert_allclose([low, high], np.exp([top[0] - half, top[0] + half]))
+    assert not found.narrow
+    assert "hardly determines alpha" in found.warnings()[0]
     open_above = profile(rungs(x[:4], top, information, np.array([0.1, 0.0])), 0)
     assert open_above.closed == (True, False)
     assert open_above.ends()[1] is None
     assert open_above.summary()["alpha"][1] is None
     assert "beyond 2.46" in open_above.warnings()[0]
+
+
+def test_a_narrow_level_set_is_not_called_flat() -> None:
+    information, top = np.diag([400.0, 900.0]), np.array([0.3, -0.2])
+    x = top + np.array([[-0.35, 0.0], [0.0, 0.0], [0.35, 0.0]])
+    found = profile(rungs(x, top, information, np.array([0.1, 0.0])), 0)
+    half = np.sqrt(2 * DEEP / 400.0)
+    np.testing.assert_allclose(found.ends(), np.exp([top[0] - half, top[0] + half]))
+    assert found.narrow
+    assert "too short to tell how sharp" in found.warnings()[0]
+
+
+def test_chains_in_different_modes_each_tell_how_sharp_the_top_is() -> None:
+    """The variance between modes would hide it; a single mode with the same variance is flat."""
+    rng = np.random.default_rng(1)
+    bends = np.broadcast_to(-4 * np.eye(2), (4, 8, 2, 2))
+
+    def walk(scores: np.ndarray) -> score.Walk:
+        legs = [Leg(one, bend, score.NOTHING) for one, bend in zip(scores, bends, strict=True)]
+        return score.Walk(np.zeros(2), [], legs=[legs])
+
+    modes = np.array([[-3.0, 0.0], [3.0, 0.0], [-3.0, 0.0], [3.0, 0.0]])[:, None]
+    found = walk(modes + rng.normal(size=(4, 800, 2))).estimate(np.ones(2, bool))
+    assert found.clear
+    assert found.count == 4
+    assert found.agreement is not None
+    assert found.agreement < score.MODES
+    np.testing.assert_allclose(found.information, 3 * np.eye(2), atol=0.2)
+    deviation = np.sqrt(12 / 4) / 3  # of the mean of four chains at -3 and 3, through the information
+    np.testing.assert_allclose(np.sqrt(found.covariance[0, 0]), deviation, rtol=0.1)
+    one_mode = walk(rng.permuted(modes + rng.normal(size=(4, 800, 2)), axis=0)).estimate(np.ones(2, bool))
+    assert not one_mode.clear
 
 
 def test_a_flat_corpus_has_a_level_set_and_no_ellipse() -> None:

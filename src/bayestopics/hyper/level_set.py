@@ -67,12 +67,19 @@ class Profile:
         return np.asarray(self.points[np.argmax(self.log_m)])
 
     def ends(self) -> tuple[float | None, float | None]:
-        """Where log m along the side falls to the level, by linear interpolation; None if it does not."""
-        top, x = int(np.argmax(self.log_m)), self.points[:, self.side]
-        low, high = self.log_m[: top + 1], self.log_m[top:]
-        below = float(np.exp(np.interp(-DEEP, *_rising(low, x[: top + 1])))) if self.closed[0] else None
-        above = float(np.exp(np.interp(-DEEP, *_rising(high[::-1], x[top:][::-1])))) if self.closed[1] else None
+        """Where log m along the side falls to the level; None if it does not. The root of the fall is interpolated
+        linearly, which is exact for a parabola, however far apart the rungs are."""
+        top, x, height = int(np.argmax(self.log_m)), self.points[:, self.side], -np.sqrt(-self.log_m)
+        low, high, level = height[: top + 1], height[top:], -np.sqrt(DEEP)
+        below = float(np.exp(np.interp(level, *_rising(low, x[: top + 1])))) if self.closed[0] else None
+        above = float(np.exp(np.interp(level, *_rising(high[::-1], x[top:][::-1])))) if self.closed[1] else None
         return below, above
+
+    @property
+    def narrow(self) -> bool:
+        """The level set is closed, and its ends differ by less than a factor of 2."""
+        below, above = self.ends()
+        return below is not None and above is not None and above < 2 * below
 
     def aside(self) -> tuple[float, float]:
         """The smallest and largest value of the other parameter in the level set, among the rungs."""
@@ -96,9 +103,12 @@ class Profile:
         words = [
             f"{end:.3g}" if end is not None else f"beyond {far:.3g}" for end, far in zip(ends, reached, strict=True)
         ]
+        why = f"The corpus hardly determines {name}"
+        if self.narrow:
+            why = "The chains are too short to tell how sharp the top is"
         said = [
-            f"The corpus hardly determines {name}: the log marginal likelihood is within {DEEP:.0f} nats of its top "
-            f"from {name} = {words[0]} to {words[1]}. The region is this level set; there is no Monte Carlo ellipse."
+            f"{why}: the log marginal likelihood is within {DEEP:.0f} nats of its top from {name} = {words[0]} to "
+            f"{words[1]}. The region is this level set; there is no Monte Carlo ellipse."
         ]
         worst = float(np.max(self.errors[self.log_m >= -DEEP]))
         if not worst < 1:  # nor nan

@@ -35,6 +35,7 @@ LONGEST_STEP = float(np.log(2))  # in log h: far from the top, a Newton step may
 MOST_STEPS = 20  # Newton steps
 PATIENCE = 8  # chains may become so many times longer if the information is then clearly positive
 WIDEST = float(np.log(10))  # if the region reaches further than this in log h, log m is not nearly quadratic in it
+MODES = 1e-6  # the chains stay in different modes if the p-value of their agreement is smaller
 NOTHING = np.zeros(0, np.int32)
 
 
@@ -61,10 +62,18 @@ class Walk:
         return np.ones(len(limits), bool)
 
     def estimate(self, free: np.ndarray) -> Estimate:
-        """Of the free parameters."""
+        """Of the free parameters.
+
+        On large corpora each chain stays in its own mode, and the variance between the modes may hide how sharp log m
+        is. If the chains disagree beyond doubt, each one tells how sharp log m is in its mode, and their scatter is the
+        error.
+        """
         bends = np.concatenate([[one.bends for one in legs] for legs in self.legs], axis=1)
         bends = into_batches(bends[:, :, free][..., free], bends.shape[1] // len(self.legs))
-        return estimate(self.x[free], self.scores[..., free], bends, self.apart)
+        scores = self.scores[..., free]
+        found = estimate(self.x[free], scores, bends, self.apart)
+        modes = found.agreement is not None and found.agreement < MODES and len(scores) >= FEWEST
+        return estimate(self.x[free], scores, bends, apart=True) if modes and not found.clear else found
 
     def at_the_limit(self, now: Estimate, step: np.ndarray, target: np.ndarray) -> bool:
         """A side is at its limit and would go on, and the other is there too or its step is within its own error."""
