@@ -121,7 +121,7 @@ def infer(
     corpus: Corpus,
     fit: FitResult | Path | str,
     *,
-    sweeps: int = 10,
+    sweeps: int = 12,
     burn_in: int = 10,
     seed: int = 0,
     workers: int = 1,
@@ -138,7 +138,7 @@ def infer(
         The result of `fit`, or the folder of its record.
     sweeps, burn_in : int
         The number of sweeps over each document to keep for each of ten draws of the topics, and the number to drop
-        before them.
+        before the first of them (before the others, a fifth of it).
     workers : int
         The number of threads that share the documents.
     seed, out, overwrite

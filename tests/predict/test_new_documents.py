@@ -15,7 +15,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.processes import using_threads
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.predict.new_documents import NewDocuments, infer
+from bayestopics.predict.new_documents import NewDocuments, burn_in_of, infer
 
 VOCABULARY = ("ant", "bee", "cow")
 ALPHA = np.array([0.5, 0.2, 0.1])
@@ -105,3 +105,9 @@ def test_refusals() -> None:
         infer(DOCUMENTS, VOCABULARY, [], ALPHA)
     with pytest.raises(InputError, match="positive probability"):
         infer(DOCUMENTS, VOCABULARY, [np.zeros((3, 3))], ALPHA)
+
+
+def test_further_draws_have_a_shorter_burn_in() -> None:
+    assert [burn_in_of(draw, 10) for draw in range(3)] == [10, 2, 2]
+    assert [burn_in_of(draw, 0) for draw in range(2)] == [0, 0]
+    assert burn_in_of(1, 3) == 1

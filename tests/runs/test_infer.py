@@ -53,3 +53,14 @@ def test_it_needs_a_fit(found: tuple[FitResult, Path], tmp_path: Path) -> None:
         infer(corpus, tmp_path / "new")
     with pytest.raises(InputError, match="at least 1 sweep"):
         infer(corpus, found[0], sweeps=0)
+
+
+def test_documents_are_shown_by_their_id_and_empty_ones_get_no_topics(
+    found: tuple[FitResult, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pd.DataFrame({"id": ["first", "other"], "text": ["w01 w02", "unheard"]}).to_csv(tmp_path / "new.csv", index=False)
+    words = ["infer", str(tmp_path / "new.csv"), "--fit", str(found[1]), "--token-pattern", "[a-z0-9]+"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "document first  topic " in said
+    assert "document other  has no word that the fit knows" in said

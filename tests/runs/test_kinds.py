@@ -262,3 +262,11 @@ def test_scores_of_several_numbers_of_topics_are_compared_on_the_same_documents(
     assert result.answer["difference_error"][2] == pytest.approx(by_hand)
     assert result.tables["heldout"]["topics"].tolist() == [2] * 4 + [3] * 4 + [4] * 4
     assert result.warnings == []
+
+
+def test_a_long_list_of_topics_is_cut_and_says_so() -> None:
+    rows = [{"topic": t, "share": 1 / 40, "words": ["a"]} for t in range(40)]
+    lines = kinds.show_words(rows)
+    assert len(lines) == 1 + kinds.MANY_TOPICS + 1
+    assert lines[-1].startswith("10 more topics have 25.0% of the tokens together")
+    assert len(kinds.show_words(rows[: kinds.MANY_TOPICS])) == 1 + kinds.MANY_TOPICS

@@ -29,10 +29,10 @@ from bayestopics.runs.result import versions
 
 # T = 1024 is the largest in Zhang & Sisson
 FULL = {"corpora": "kos,nips,simulated", "topics": "20,100,1000", "effort": Effort(), "memory": ("nips", 1024)}
-FULL |= {"inference": ("kos", (20, 100)), "hdp": ("kos",), "hdp_effort": HdpEffort()}
+FULL |= {"inference": (("reuters-395", "kos"), (20, 100)), "hdp": ("kos",), "hdp_effort": HdpEffort()}
 QUICK = {"corpora": "tiny-lda", "topics": "4,8", "effort": Effort(rounds=2, warm_up=3), "memory": ("tiny-lda", 8)}
 SMALL = HdpEffort(rounds=2, warm_up=3, etas=(0.1,), budget=0.1, checks=3, components=(5, 50))
-QUICK |= {"inference": ("tiny-lda", (4,)), "hdp": ("tiny-hdp",), "hdp_effort": SMALL}
+QUICK |= {"inference": (("tiny-lda",), (4,)), "hdp": ("tiny-hdp",), "hdp_effort": SMALL}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -127,11 +127,12 @@ def run_memory(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.Data
 
 def run_inference(options: argparse.Namespace, defaults: dict[str, Any]) -> pd.DataFrame:
     """Compare the inference for new documents with tomotopy's; print it and write it to inference.csv."""
-    corpus, topic_counts = defaults["inference"]
-    (corpus, *_), _ = corpora.within_reach([corpus])
+    names, topic_counts = defaults["inference"]
+    names, _ = corpora.within_reach(names)
     present, _ = choose(name for name in ("tomotopy",) if name in options.programs.split(","))
-    texts, rounds = corpora.load(corpus), defaults["effort"].rounds
-    parts = [inference.measure(texts, topics, rounds, bool(present)) for topics in topic_counts]
+    rounds, parts = defaults["effort"].rounds, []
+    for corpus in map(corpora.load, names):
+        parts += [inference.measure(corpus, topics, rounds, bool(present)) for topics in topic_counts]
     table = pd.concat(parts, ignore_index=True)
     _write(options.out / "inference.csv", table.to_csv(index=False))
     print(f"\nTopics of new documents, CPU time in one thread\n{table.round(3).to_string(index=False)}")

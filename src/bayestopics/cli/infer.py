@@ -21,8 +21,8 @@ def arguments(parser: Parser) -> None:
     about = "a record of `fit` (the folder of its --out), which has the topics (required)"
     parser.add_argument("--fit", type=Path, required=True, metavar="DIR", help=about)
     about = "number of sweeps over each document to keep, for each of ten draws of the topics"
-    parser.add_argument("--sweeps", type=positive, default=10, metavar="n", help=about)
-    about = "number of sweeps to drop before them"
+    parser.add_argument("--sweeps", type=positive, default=12, metavar="n", help=about)
+    about = "number of sweeps to drop before the first of these draws; before each of the others, a fifth of it"
     parser.add_argument("--burn-in", type=count, default=10, metavar="b", help=about)
     add_workers(parser, "number of threads that share the documents")
 

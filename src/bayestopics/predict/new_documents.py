@@ -25,6 +25,9 @@ from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.uniforms import split_words, uniform
 
+# a further draw goes on from assignments that fit the draw before it: a burn-in that is this many times shorter does
+LATER = 5
+
 
 @dataclass(frozen=True, eq=False)
 class NewDocuments:
@@ -41,12 +44,13 @@ def infer(
     betas: Iterable[np.ndarray],
     alpha: np.ndarray,
     *,
-    sweeps: int = 10,
+    sweeps: int = 12,
     burn_in: int = 10,
     seed: int = 0,
 ) -> NewDocuments:
     """`betas` are draws of V x T probabilities of the terms of `vocabulary`; `sweeps` are kept for each of them, after
-    `burn_in` that are dropped. Words that are not in the vocabulary are left out."""
+    `burn_in` that are dropped; before further draws, only a fifth as many are. Words that are not in the
+    vocabulary are left out."""
     if sweeps < 1 or burn_in < 0:
         raise InputError(f"at least 1 sweep is needed, and a burn-in of 0 or more, not {sweeps} and {burn_in}")
     terms, lengths, unknown = _known_words(corpus, vocabulary)
@@ -62,7 +66,8 @@ def infer(
         # a row may be scaled: only the ratios of its entries matter
         scaled = beta[used] / beta[used].max(axis=1, keepdims=True)
         seeds = names ^ rng.integers(2**64, dtype=np.uint64)
-        _visit(offsets, rows, scaled, alpha, assignments, total, squares, sweeps, burn_in, seeds)
+        dropped = burn_in_of(draws, burn_in)
+        _visit(offsets, rows, scaled, alpha, assignments, total, squares, sweeps, dropped, seeds)
         draws += 1
     if not draws:
         raise InputError("at least one draw of beta is needed")
@@ -71,6 +76,11 @@ def infer(
     between = np.maximum(squares / number - (total / number) ** 2, 0.0) / size**2
     within = (mean * (1 - mean) - between) / (size + 1)
     return NewDocuments(mean, np.sqrt(between + within), unknown)
+
+
+def burn_in_of(draw: int, burn_in: int) -> int:
+    """The number of sweeps to drop before those that are kept for a draw."""
+    return -(-burn_in // LATER) if draw else burn_in
 
 
 def _known_words(corpus: Corpus, vocabulary: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -135,7 +145,7 @@ def _document(
     """counts[j] is n_dt of topic present[j], and place is the inverse of present; z is -1 before the first draw."""
     length, topics = len(rows), beta.shape[1]
     cumulative = np.empty(topics)
-    present, place, counts = np.empty(topics, np.int64), np.full(topics, -1, np.int64), np.empty(topics, np.int64)
+    present, place, counts = np.empty(topics, np.int64), np.full(topics, -1, np.int64), np.empty(topics)
     number = 0
     for n in range(length):
         t = z[n]

@@ -109,7 +109,7 @@ class FitResult(CommandResult):
         """The Dirichlet parameter of each topic."""
         return Prior(self.task.params["alpha"], self.task.params["eta"]).alpha_vector(self.task.params["topics"])
 
-    def new_documents(self, corpus: Corpus, sweeps: int = 10, burn_in: int = 10, seed: int = 0) -> pd.DataFrame:
+    def new_documents(self, corpus: Corpus, sweeps: int = 12, burn_in: int = 10, seed: int = 0) -> pd.DataFrame:
         """The shares of the topics in documents that were not fitted, given the topics of this fit.
 
         The terms of the corpus are recognised by name; those that the fit does not know are left out and counted. A
@@ -121,7 +121,7 @@ class FitResult(CommandResult):
         corpus : Corpus
         sweeps, burn_in : int
             The number of sweeps over each document to keep for each of ten draws of the topics, and the number to drop
-            before them.
+            before the first of them (before the others, a fifth of it).
         seed : int
             The seed of the random numbers.
 

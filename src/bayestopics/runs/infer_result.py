@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.wording import visible
 from bayestopics.runs.kinds import CommandResult, show_values, show_words
 from bayestopics.runs.result import Summary
 
@@ -53,9 +54,13 @@ class InferResult(CommandResult):
         theta, table = self.theta, self.tables["documents"]
         lines = [f"largest topics of the first {min(FIRST, len(theta))} documents, with their standard deviations:"]
         for number in range(min(FIRST, len(theta))):
+            name = visible(str(table["id"][number])) if "id" in table else f"{number:3}"
+            if table["tokens"][number] == table["unknown"][number]:
+                lines.append(f"document {name}  has no word that the fit knows")
+                continue
             best = np.argsort(-theta[number], kind="stable")[:LEADING]
             told = [f"topic {t} {theta[number, t]:.0%} +- {table[f'topic_{t}_sd'][number]:.0%}" for t in best]
-            lines.append(f"document {number:3}  {', '.join(told)}")
+            lines.append(f"document {name}  {', '.join(told)}")
         return lines
 
     def plot(self) -> Figure:

@@ -397,6 +397,9 @@ def with_error(value: float, error: float | None, otherwise: str) -> str:
     return format(value, f",.{max(0, 1 - math.floor(math.log10(error)))}f" if known and error else otherwise)
 
 
+MANY_TOPICS = 30  # a longer list would push the answer off the screen
+
+
 def show_words(rows: list[dict[str, Any]], notes: list[str] | None = None, about: str = "") -> list[str]:
     """One line per topic; the notes, one per topic and described by `about`, stand before the words."""
     title = f"share of the tokens{about} and most frequent words of each topic:"
@@ -407,7 +410,12 @@ def show_words(rows: list[dict[str, Any]], notes: list[str] | None = None, about
         f"topic {row['topic']:3}  {one}  {' '.join(map(visible, row['words']))}"
         for row, one in zip(rows, shown, strict=True)
     ]
-    return [title, *(line.rstrip() for line in lines)]
+    lines = [line.rstrip() for line in lines]
+    if len(lines) > MANY_TOPICS:
+        left = sum(row["share"] for row in rows[MANY_TOPICS:])
+        more = f"{len(lines) - MANY_TOPICS} more topics have {left:.1%} of the tokens together (--json prints them all)"
+        lines = [*lines[:MANY_TOPICS], more]
+    return [title, *lines]
 
 
 def show_shares(shares: Mapping[int, float], title: str) -> list[str]:
