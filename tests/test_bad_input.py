@@ -231,6 +231,13 @@ def encrypted(data: bytes) -> bytes:
     return data[:6] + b"\x01" + data[7 : central + 8] + b"\x01" + data[central + 9 :]
 
 
+def understated(data: bytes) -> bytes:
+    """The same archive, in which both headers of its first member announce 100 bytes."""
+    central = data.index(b"PK\x01\x02")
+    small = (100).to_bytes(4, "little")
+    return data[:22] + small + data[26 : central + 24] + small + data[central + 28 :]
+
+
 def unpacked(data: bytes) -> dict[str, Any]:
     with np.load(io.BytesIO(data)) as file:
         return dict(file)
@@ -288,6 +295,11 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "bzip2": ("x.npz", zipped({"format.npy": npy()}, zipfile.ZIP_BZIP2), "is compressed in another way"),
     "encrypted": ("x.npz", zipped({"format.npy": npy()}, change=encrypted), "format.npy is encrypted"),
     "zip bomb": ("x.npz", zipped({"data.npy": bytes(5_000_000)}), "unpacks to more than 4,194,304 bytes"),
+    "zip bomb that lies": (
+        "x.npz",
+        zipped({"data.npy": bytes(5_000_000)}, change=understated),
+        "not an .npz file, or a damaged one (Bad CRC-32",
+    ),
     "vocabulary of numbers": ("x.npz", packed(GOOD | {"vocabulary": [1]}), "'vocabulary' is not a list of texts"),
     "vocabulary with a surrogate": ("x.npz", packed(GOOD | {"vocabulary": ["\ud800"]}), "term 0 is not text"),
     "no character": (

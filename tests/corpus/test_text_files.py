@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -288,6 +289,28 @@ def test_refused(name: str, content: bytes, fault: str, tmp_path: Path, capsys: 
     assert err.startswith(f"bayestopics: {path}: ")
     assert fault in err
     assert err.count("\n") == 1
+
+
+PACK = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda data: pyarrow.compress(data, codec="zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", PACK)
+def test_a_small_file_that_unpacks_to_a_large_one(kind: str, form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{kind}.{form}"
+    path.write_bytes(PACK[form](b"text\n" + bytes(20_000_000)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"x\..*: unpacks to more than 4,194,304 bytes.*BAYESTOPICS_NO_LIMITS=1"):
+            read_corpus(path)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000  # never all of it; xz alone has a window of 8 MiB
+    finally:
+        tracemalloc.stop()
 
 
 def test_huge_field_is_a_quote_that_is_not_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

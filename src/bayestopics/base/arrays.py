@@ -48,7 +48,7 @@ def read_arrays(data: bytes, place: object, limited: bool = True) -> dict[str, n
             if limited:
                 insist_on_inflation(place, sum(member.file_size for member in members), len(data))
             return {
-                member.filename.removesuffix(".npy"): _array(archive.read(member), f"{place}: {member.filename}")
+                member.filename.removesuffix(".npy"): _array(_content(archive, member), f"{place}: {member.filename}")
                 for member in members
             }
     except InputError:
@@ -56,6 +56,12 @@ def read_arrays(data: bytes, place: object, limited: bool = True) -> dict[str, n
     except BAD_ZIP as error:
         said = " ".join(str(error).split())[:100] or type(error).__name__
         raise InputError(f"{place}: not an .npz file, or a damaged one ({said})") from None
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    """No more than the size that the archive announces; `ZipFile.read` unpacks everything before it compares."""
+    with archive.open(member) as file:
+        return file.read(member.file_size)
 
 
 def _check_members(members: list[zipfile.ZipInfo], place: object) -> None:

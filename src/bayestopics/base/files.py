@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from bayestopics.base.limits import insist_on_inflation
 from bayestopics.base.problems import InputError
@@ -83,17 +84,21 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _inflated(raw: bytes, path: Path) -> bytes:
-    """The content of a gzip file, unpacked piece by piece, so that a bomb is noticed before it fills the memory."""
-    content = io.BytesIO()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(raw)) as file:
-            while piece := file.read(PIECE):
-                content.write(piece)
-                insist_on_inflation(path, content.tell(), len(raw))
+            return read_limited(file, path, len(raw))
     except EOFError:
         raise InputError(f"{path}: truncated gzip file; its end is missing") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: not a valid gzip file ({error})") from None
+
+
+def read_limited(file: Any, path: Path, packed: int) -> bytes:
+    """What a file that unpacks holds, read piece by piece, so that a bomb is noticed before it fills the memory."""
+    content = io.BytesIO()
+    while piece := file.read(PIECE):
+        content.write(piece)
+        insist_on_inflation(path, content.tell(), packed)
     return content.getvalue()
 
 

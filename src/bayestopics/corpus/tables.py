@@ -21,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from bayestopics.base.files import decode, read_bytes
+from bayestopics.base.files import decode, read_bytes, read_limited
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.columns import LOOKED_AT, holds_texts, typical_length
 
@@ -89,21 +89,25 @@ def contents(path: Path) -> bytes:
     data, suffix = read_bytes(path), path.suffix.lower()  # read_bytes unpacks .gz
     try:
         if suffix == ".bz2":
-            return bz2.decompress(data)
+            with bz2.BZ2File(io.BytesIO(data)) as file:
+                return read_limited(file, path, len(data))
         if suffix == ".xz":
-            return lzma.decompress(data)
+            with lzma.LZMAFile(io.BytesIO(data)) as file:
+                return read_limited(file, path, len(data))
         if suffix == ".zst":
-            return _unpack_zstd(data)
+            return _unpack_zstd(path, data)
+    except InputError:
+        raise
     except (OSError, ValueError, EOFError, lzma.LZMAError) as error:
         raise InputError(f"{path}: not a complete {suffix} file ({error})") from None
     return data
 
 
-def _unpack_zstd(data: bytes) -> bytes:
+def _unpack_zstd(path: Path, data: bytes) -> bytes:
     import pyarrow
 
     with pyarrow.input_stream(pyarrow.BufferReader(data), compression="zstd") as stream:
-        unpacked: bytes = stream.read()
+        unpacked = read_limited(stream, path, len(data))
     if data and not unpacked:  # the library takes a cut header for an empty file
         raise ValueError("its end is missing")
     return unpacked
