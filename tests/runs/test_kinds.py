@@ -104,6 +104,37 @@ def test_select_leaves_out_what_is_out_of_question() -> None:
     assert list(summary)[:5] == ["topics", "agree", "probability", "between", "range"]
 
 
+def told(shares: list[float], **changed: Any) -> list[str]:
+    """What `select` prints about these shares of T = 1, 2, ..."""
+    table = pd.DataFrame({"topics": np.arange(len(shares)) + 1, "probability": shares, "standard_error": np.nan})
+    table = table.assign(low=0.0, high=1.0)
+    found = selected(**changed, hyper={"alpha": {"median": 0.5, "low": 0.4, "high": 0.6}, "eta": None}, **NO_NUMBERS)
+    found.tables["posterior"] = table
+    return [line.strip() for line in found.text().splitlines()]
+
+
+NO_NUMBERS = dict.fromkeys(kinds.DIAGNOSTICS) | {"first_answer": {"topics": 4, "alpha": 0.1, "eta": 0.1}}
+
+
+def test_a_long_posterior_has_one_line_for_all_that_is_negligible() -> None:
+    """Guards a screen of 0.0 %, and small shares of a short list that are not told."""
+    long = told([0.5, 0.499] + [0.0001] * 10)
+    assert [line.split() for line in long if "others" in line] == [["10", "others", "0.1%", "together"]]
+    assert sum("topics  " in line for line in long) == 2
+    short = told([0.5, 0.499, 0.0001])
+    assert sum("topics  " in line for line in short) == 3
+    assert not any("others" in line for line in short)
+
+
+def test_chains_that_disagree_tell_no_alpha() -> None:
+    """Guards a narrow interval of alpha given one of many T, beside the sentence that T is not known."""
+    assert "given T = 2:" in told([0.5, 0.5])
+    assert "given T = 2:" in told([0.5, 0.5], agree=False, chains=[{"start": 1, "mean": 2.0, "mode": 2}])
+    apart = told([0.5, 0.5], agree=False)
+    assert "given T = 2:" not in apart
+    assert "alpha and eta depend on T, so they are not known either" in apart
+
+
 def test_evidence_has_the_seconds_of_its_own_t() -> None:
     """Guards seconds in the order of the table in place of that of the answer."""
     timing = pd.DataFrame({"topics": [5, 5, 2, 2], "repeat": [0, 1, 0, 1], "seconds": [5.0, 6.0, 2.0, 3.0]})

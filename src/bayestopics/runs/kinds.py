@@ -6,7 +6,7 @@ Everything they show is in the record, so a result that was read from disk shows
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -112,7 +112,7 @@ class TopicPosteriorResult(CommandResult):
         words = [*show_words(summary.pop("top_words")), ""] if "top_words" in summary else []
         errors, chains = summary.pop("standard_error"), summary.pop("chains")
         lines = [POSTERIOR]
-        lines += [_share_line(topics, share, errors[topics]) for topics, share in sorted(self.posterior.items())]
+        lines += _share_lines(self.posterior, lambda topics: _error(errors[topics]))
         lines += ["", *(_chain_line(one) for one in chains), ""]
         lines += [_hyper_line(name, summary.pop(name)) for name in ("alpha", "eta") if name in summary]
         known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
@@ -223,10 +223,13 @@ class SelectResult(TopicPosteriorResult):
     def text(self) -> str:
         answer, ends = self.answer, self.interval
         lines = [f"{self.headline}.", "", *show_words(answer["top_words"]), "", POSTERIOR]
-        for topics, share in sorted(self.posterior.items()):
-            lines.append(f"{_share_line(topics, share, None)}, {_between(*ends[topics])}")
-        lines += ["", *(_chain_line(one) for one in answer["chains"]), "", f"given T = {answer['topics']}:"]
-        lines += [_hyper_line(name, law) for name, law in answer["hyper"].items() if law is not None]
+        lines += _share_lines(self.posterior, lambda topics: f", {_between(*ends[topics])}")
+        lines += ["", *(_chain_line(one) for one in answer["chains"]), ""]
+        if answer["agree"] or len(answer["chains"]) == 1:
+            lines.append(f"given T = {answer['topics']}:")
+            lines += [_hyper_line(name, law) for name, law in answer["hyper"].items() if law is not None]
+        else:
+            lines.append("alpha and eta depend on T, so they are not known either")
         first = "first answer, before the chains: {topics} topics, alpha {alpha:.3g}, eta {eta:.3g}"
         lines += ["", first.format(**answer["first_answer"]), ""]
         rest = {name: answer[name] for name in DIAGNOSTICS if answer[name] is not None}
@@ -262,8 +265,17 @@ def _between(low: float, high: float) -> str:
     return f"between {ends[0]} % and {ends[1]} %"
 
 
-def _share_line(topics: int, share: float, error: float | None) -> str:
-    return f"{topics:6} topics  {share:6.1%}" + (f" +- {error:.1%}" if error is not None else "")
+def _share_lines(shares: Mapping[int, float], more: Callable[[int], str] = lambda _: "") -> list[str]:
+    """A line for each number of topics, and what there is `more` to say about it; one for all small shares of many."""
+    least = SHOWN_FROM if len(shares) > MANY_SHARES else 0.0
+    shown = sorted(topics for topics, share in shares.items() if share >= least)
+    lines = [f"{topics:6} topics  {shares[topics]:6.1%}{more(topics)}" for topics in shown]
+    rest = [share for share in shares.values() if share < least]
+    return [*lines, f"{len(rest):6} others  {sum(rest):6.1%} together"] if rest else lines
+
+
+def _error(error: float | None) -> str:
+    return f" +- {error:.1%}" if error is not None else ""
 
 
 class HdpResult(CommandResult):
@@ -331,6 +343,10 @@ DIAGNOSTICS = (
     *("effective_sample_size", "total_variation", "acceptance_rate"),
 )
 SIDES = ("alpha", "eta")
+MANY_SHARES, SHOWN_FROM = (
+    10,
+    0.001,
+)  # in a longer list, numbers of topics with a smaller share have no line of their own
 LEAST_LIKELY = 1e-6  # numbers of topics with a smaller posterior probability are not shown
 POSTERIOR = "posterior probability of each number of topics:"
 # words for people, and the format of the number; a value with an error is rounded to two digits of its error
@@ -419,7 +435,7 @@ def show_words(rows: list[dict[str, Any]], notes: list[str] | None = None, about
 
 
 def show_shares(shares: Mapping[int, float], title: str) -> list[str]:
-    return [title, *(f"{topics:6} topics  {share:6.1%}" for topics, share in sorted(shares.items()))]
+    return [title, *_share_lines(shares)]
 
 
 def show_posterior(summary: Summary, title: str) -> str:
