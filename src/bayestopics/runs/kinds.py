@@ -112,7 +112,7 @@ class TopicPosteriorResult(CommandResult):
         words = [*show_words(summary.pop("top_words")), ""] if "top_words" in summary else []
         errors, chains = summary.pop("standard_error"), summary.pop("chains")
         lines = [POSTERIOR]
-        lines += _share_lines(self.posterior, lambda topics: _error(errors[topics]))
+        lines += _share_lines(self.posterior, lambda topics: _plus_minus(errors[topics]))
         lines += ["", *(_chain_line(one) for one in chains), ""]
         lines += [_hyper_line(name, summary.pop(name)) for name in ("alpha", "eta") if name in summary]
         known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
@@ -274,7 +274,7 @@ def _share_lines(shares: Mapping[int, float], more: Callable[[int], str] = lambd
     return [*lines, f"{len(rest):6} others  {sum(rest):6.1%} together"] if rest else lines
 
 
-def _error(error: float | None) -> str:
+def _plus_minus(error: float | None) -> str:
     return f" +- {error:.1%}" if error is not None else ""
 
 
