@@ -17,8 +17,11 @@ learnt during the burn-in and then kept, so that the chain that is used has a fi
 burn-in, to come near the posterior, a chain is pushed on from T and sizes at which it stays (Wang & Landau 2001), and
 in its first quarter one that starts with several topics is warmed and cools slowly: it samples p(z) p(w | z)^b, where b
 rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile, because random
-topics look as if alpha were infinite. On a large corpus the first half of the burn-in has only a part of the
-documents, because topics of many tokens shrink and grow slowly; then the other documents join in.
+topics look as if alpha were infinite. On all but small corpora a chain that has more topics after a quarter of the
+burn-in than at its start comes from below, where it would stick: all its topics are halved at random, and in the second
+quarter it cools from above. In the second half, superfluous topics are taken out now and then (`weeding`). On a large
+corpus the first half of the burn-in has only a part of the documents, because topics of many tokens shrink and grow
+slowly; then the other documents join in.
 
 Chains from different starts are independent of each other, and the same for any number of workers.
 """
@@ -28,6 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 import numpy as np
 
@@ -45,6 +49,7 @@ from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, le
 from bayestopics.evidence.topic_law import BATCHES
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.evidence.walk import merging_costs
+from bayestopics.evidence.weeding import anneal_away
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.given_z import Ends, draw_alpha, draw_eta, of_alpha, slice_step
 from bayestopics.lda.state import Prior, State, count, unsigned
@@ -61,6 +66,8 @@ NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the b
 PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
 WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
 SMALL = 10_000  # tokens: up to here the weights of the soft topic have levels of alpha
+WEEDED = 0.5  # of the mean size: larger topics are not superfluous
+WEEDINGS = 4  # in the second half of the burn-in
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -95,6 +102,8 @@ class Chain:
     drawn: np.ndarray | None = None  # int32[N]: the assignments of one of them, drawn by their weights
     done: int = 0
     cools: bool = False  # whether it begins warm
+    large: bool = False  # whether its topics are doubled, if it has grown, and weeded
+    doubled: bool = False
     part: np.ndarray | None = None  # the numbers of the tokens that it has, if not all
     hyper: tuple[float, float] | None = None  # alpha and eta, if they are sampled
     drawn_by_topics: dict[int, Drawn] = field(default_factory=dict)  # one state for each T, if they are sampled
@@ -152,6 +161,35 @@ class Sampler:
         self.chain.lifts.clear()
         for soft_topic in self.chain.soft_topics.values():
             soft_topic.raise_all()
+
+    def double(self) -> None:
+        """Halve all topics at random, or the largest, as far as the prior allows."""
+        chain, used = self.chain, self._empty_last()
+        more = min(used, (self.topic_prior.high or 2 * used) - used)
+        for new, topic in enumerate(np.argsort(-self.sizes[:used], kind="stable")[:more], start=used):
+            tokens = np.flatnonzero(chain.assignments == topic)
+            chain.assignments[tokens[chain.rng.random(len(tokens)) < 0.5]] = new
+        chain.topics = used + more
+        self._counts = self._counted(chain.topics + ROOM)
+
+    def weed(self) -> None:
+        """Take out the superfluous ones of the topics below half the mean size (`weeding`)."""
+        chain, used = self.chain, self._empty_last()
+        small = np.flatnonzero(self.sizes[:used] < WEEDED * self.sizes.sum() / used)
+        for topic in small[::-1].tolist():  # the last topic takes the number of one that goes
+            if used == 1 or chain.topics - 1 not in self.topic_prior:
+                break
+            assignments, columns = chain.assignments.copy(), self._counts[2].size
+            work = anneal_away(
+                self.corpus, topic, chain.topics, self._counts, chain.assignments, self.alpha, self.eta, chain.rng
+            )
+            gain = work + self._log_exact(chain.topics - 1, used - 1) - self._log_exact(chain.topics, used)
+            if gain > 0 and self.sizes[topic] == 0:
+                used, chain.topics = self._empty_last(), chain.topics - 1
+            else:
+                chain.assignments = assignments
+                self._counts = self._counted(columns)
+        self._draw_topics()
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -416,13 +454,10 @@ def run_chain(
     if chain.part is not None:  # an iteration takes as long as with all documents
         sampler.sweeps = min(corpus.token_count // len(chain.part), SWEEPS)
     while chain.done < len(chain.trace):
+        sampler = _next_phase(corpus, sampler, walk.burn_in)
         kept, half, quarter = (chain.done - part for part in (walk.burn_in, walk.burn_in // 2, walk.burn_in // 4))
-        if half == 0:
-            sampler.stop_pushing()
-            if chain.part is not None:
-                sampler = _join(corpus, sampler)
-        sampler.b = 1.0 + (1.0 - WARMEST) * quarter / (walk.burn_in // 4) if quarter < 0 and chain.cools else 1.0
-        sampler.hyper = hyper if quarter >= 0 else None
+        sampler.b = 1.0 - (1.0 - WARMEST) * _warmth(chain, walk.burn_in)
+        sampler.hyper = hyper if quarter >= 0 and sampler.b == 1.0 else None
         sampler.iterate(learning=kept < 0, pushed=half < 0)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
         if not finite(chain.trace[chain.done - 1][5]):
@@ -431,6 +466,29 @@ def run_chain(
         if checkpoint.due() or chain.done == len(chain.trace):
             checkpoint.save(chain)
     return chain
+
+
+def _next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
+    """What happens once, before the next iteration, in the burn-in."""
+    chain, quarter, half = sampler.chain, burn_in // 4, burn_in // 2
+    if chain.large and chain.done == quarter and chain.topics > chain.start:
+        chain.doubled = True
+        sampler.double()
+    if chain.done == half:
+        sampler.stop_pushing()
+        if chain.part is not None:
+            sampler = _join(corpus, sampler)
+    if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
+        sampler.weed()
+    return sampler
+
+
+def _warmth(chain: Chain, burn_in: int) -> float:
+    """How warm the next iteration is: 1 at the beginning of each cooling, 0 at its end and outside of it."""
+    quarter, half = burn_in // 4, burn_in // 2
+    if chain.done < quarter:
+        return (quarter - chain.done) / quarter if chain.cools else 0.0
+    return (half - chain.done) / (half - quarter) if chain.done < half and chain.doubled else 0.0
 
 
 def _new_chain(
@@ -443,8 +501,9 @@ def _new_chain(
     assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32) if found is None else found.copy()
     trace = np.full((walk.burn_in + walk.iterations, len(TRACE)), np.nan)
     batches: list[dict[int, float]] = [{} for _ in range(BATCHES)]
-    cools = start > 1 and found is None
-    return Chain(number, start, rng, assignments, start, 0, {}, {}, trace, batches, cools=cools, part=part)
+    chain = Chain(number, start, rng, assignments, start, 0, {}, {}, trace, batches, part=part)
+    chain.cools, chain.large = start > 1 and found is None, corpus.token_count > SMALL and found is None
+    return chain
 
 
 def _draw_part(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,163 @@
+"""Superfluous topics are taken out in the burn-in of a chain over (T, z): by enumeration, and on simulated corpora."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.special import logsumexp
+
+import oracle
+from bayestopics.base.checkpoint import NoCheckpoint
+from bayestopics.base.packing import pack, unpack
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.evidence import jump, weeding
+from bayestopics.evidence.jump import Chain, Sampler, run_chain
+from bayestopics.evidence.pmmh import Walk
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.state import Prior, count
+
+PRIOR = Prior(0.3, 0.4)
+
+
+def log_works(steps: int, repeats: int) -> tuple[np.ndarray, float]:
+    """Works of paths that end without a token in topic 1, -inf for the others; and the exact log of their mean."""
+    corpus = oracle.tiny_corpus([[0, 0, 1], [1, 2]], 3)
+    exact = oracle.enumerate_all(corpus, 3, PRIOR)
+    rng, works = np.random.default_rng(5), []
+    with patch.object(weeding, "STEPS", steps), patch.object(weeding, "BEYOND", 0.5):
+        for _ in range(repeats):
+            z = exact.assignments[rng.choice(len(exact.posterior), p=exact.posterior)].astype(np.int32)
+            counts = count(corpus, 5, z)  # there may be more columns than topics
+            work = weeding.anneal_away(corpus, 1, 3, counts, z, PRIOR.alpha, PRIOR.eta, rng)
+            for have, want in zip(counts, count(corpus, 5, z), strict=True):
+                assert_array_equal(have, want)
+            works.append(work if counts[2][1] == 0 else -np.inf)
+    without = ~np.any(exact.assignments == 1, axis=1)
+    return np.array(works), float(logsumexp(exact.log_joint[without]) - exact.log_evidence)
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_the_work_is_an_unbiased_estimate(steps: int) -> None:
+    oracle.check_unbiased(*log_works(steps, 8000))
+
+
+def test_without_the_work_the_check_fails() -> None:
+    works, exact = log_works(4, 8000)
+    with pytest.raises(AssertionError):
+        oracle.check_unbiased(np.where(np.isfinite(works), 0.0, works), exact)
+
+
+def sampler_at(corpus: Corpus, z: np.ndarray, prior: Prior, topic_prior: TopicPrior) -> Sampler:
+    topics = int(z.max()) + 1
+    chain = Chain(0, topics, np.random.default_rng(0), z.astype(np.int32), topics, 0, {}, {}, np.empty(0))
+    return Sampler(corpus, prior, topic_prior, chain)
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_weeding_takes_a_superfluous_topic_and_no_other(small: bool) -> None:
+    """The superfluous topic has a few tokens of all others, a small one has words of its own."""
+    prior, rng = Prior(0.1, 0.3), np.random.default_rng(1)
+    simulated = simulate_lda(
+        documents=60, length=100, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
+    )
+    z = simulated.truth["assignments"].copy()
+    corpus = simulated.corpus
+    if small:  # keep a tenth of topic 3
+        kept = np.flatnonzero((z != 3) | (rng.random(len(z)) < 0.1))
+        corpus, z = jump._part_of(corpus, kept), z[kept]
+    with_weed = np.where(rng.random(len(z)) < 0.02, 4, z)
+    sampler = sampler_at(corpus, with_weed, prior, TopicPrior(1, 20))
+    for _ in range(2):  # the second time there is nothing to take out
+        sampler.weed()
+        assert np.sum(sampler.sizes > 0) == 4  # T can have an empty topic, because it is drawn afterwards
+        columns = sampler._counts[2].size
+        for have, want in zip(sampler._counts, count(corpus, columns, sampler.chain.assignments), strict=True):
+            assert_array_equal(have, want)
+
+
+def test_weeding_respects_the_prior() -> None:
+    simulated = simulate_lda(
+        documents=60, length=100, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
+    )
+    z = np.where(
+        np.random.default_rng(1).random(simulated.corpus.token_count) < 0.02, 4, simulated.truth["assignments"]
+    )
+    sampler = sampler_at(simulated.corpus, z, Prior(0.1, 0.3), TopicPrior(5, 20))
+    sampler.weed()
+    assert np.sum(sampler.sizes > 0) == 5
+
+
+@pytest.mark.parametrize(("high", "topics"), [(20, 8), (5, 5), (4, 4)])
+def test_all_topics_are_halved_as_far_as_the_prior_allows(high: int, topics: int) -> None:
+    simulated = simulate_lda(
+        documents=60, length=100, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
+    )
+    before = simulated.truth["assignments"]
+    sampler = sampler_at(simulated.corpus, before.copy(), Prior(0.1, 0.3), TopicPrior(1, high))
+    sampler.double()
+    after = sampler.chain.assignments
+    assert sampler.chain.topics == topics
+    assert_array_equal(sampler.sizes, np.bincount(after, minlength=topics))
+    for new in range(4, topics):
+        (old,) = np.unique(before[after == new])
+        assert 0.4 < np.mean(after[before == old] == new) < 0.6
+    if topics == 5:  # the largest
+        assert np.bincount(before)[np.unique(before[after == 4])] == np.bincount(before).max()
+
+
+@pytest.mark.parametrize(("start", "doubled"), [(1, True), (12, False)])
+def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doubled: bool) -> None:
+    """And only on corpora that are not small. A chain that was killed in between goes on the same."""
+    corpus = simulate_lda(
+        documents=80, length=150, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
+    ).corpus
+    walk, seen = Walk(TopicPrior(1, 20), (start,), 5, 120), []
+
+    class Watched(Sampler):
+        def double(self) -> None:
+            seen.append(("double", self.chain.done))
+            super().double()
+
+        def weed(self) -> None:
+            seen.append(("weed", self.chain.done))
+            super().weed()
+
+        def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
+            super().iterate(learning, pushed)
+            powers.append(self.b)
+
+    class Kept(NoCheckpoint):
+        def load(self) -> Any:
+            return unpack(packed[0]) if packed else None
+
+        def due(self) -> bool:
+            return True
+
+        def save(self, value: Any) -> None:
+            kept.append(pack(value))
+
+    packed: list[bytes] = []
+    kept: list[bytes] = []
+    powers: list[float] = []
+    with patch.object(jump, "Sampler", Watched), patch.object(weeding, "STEPS", 20), patch.object(jump, "EVERY", 2):
+        whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept())
+        weeded = [("weed", done) for done in (60, 75, 90, 105)]
+        assert seen == ([("double", 30)] if doubled else []) + weeded
+        ramp = np.linspace(jump.WARMEST, 1.0, 31)[:-1]
+        np.testing.assert_allclose(powers[:30], 1.0 if start == 1 else ramp)
+        np.testing.assert_allclose(powers[30:60], ramp if doubled else 1.0)
+        assert powers[60:] == [1.0] * 65
+        for number in (29, 40, 74):
+            packed = kept[number : number + 1]
+            again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept())
+            assert_array_equal(again.trace, whole.trace)
+    seen.clear()
+    packed = []
+    with patch.object(jump, "Sampler", Watched), patch.object(jump, "SMALL", corpus.token_count):
+        run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, NoCheckpoint())
+    assert not seen
