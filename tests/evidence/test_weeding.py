@@ -29,11 +29,11 @@ def log_works(steps: int, repeats: int) -> tuple[np.ndarray, float]:
     corpus = oracle.tiny_corpus([[0, 0, 1], [1, 2]], 3)
     exact = oracle.enumerate_all(corpus, 3, PRIOR)
     rng, works = np.random.default_rng(5), []
-    with patch.object(weeding, "STEPS", steps), patch.object(weeding, "BEYOND", 0.5):
+    with patch.object(weeding, "BEYOND", 0.5):
         for _ in range(repeats):
             z = exact.assignments[rng.choice(len(exact.posterior), p=exact.posterior)].astype(np.int32)
             counts = count(corpus, 5, z)  # there may be more columns than topics
-            work = weeding.anneal_away(corpus, 1, 3, counts, z, PRIOR.alpha, PRIOR.eta, rng)
+            work = weeding.anneal_away(corpus, 1, 3, counts, z, PRIOR.alpha, PRIOR.eta, steps, rng)
             for have, want in zip(counts, count(corpus, 5, z), strict=True):
                 assert_array_equal(have, want)
             works.append(work if counts[2][1] == 0 else -np.inf)
@@ -130,6 +130,7 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
         def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
             super().iterate(learning, pushed)
             powers.append(self.b)
+            fixed.append(self.hyper is None)
 
     class Kept(NoCheckpoint):
         def load(self) -> Any:
@@ -144,17 +145,19 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
     packed: list[bytes] = []
     kept: list[bytes] = []
     powers: list[float] = []
-    with patch.object(jump, "Sampler", Watched), patch.object(weeding, "STEPS", 20), patch.object(jump, "EVERY", 2):
-        whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept())
+    fixed: list[bool] = []
+    with patch.object(jump, "Sampler", Watched), patch.object(weeding, "STEPS", (20,)), patch.object(jump, "EVERY", 2):
+        whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept(), hyper=(0.01, 10.0))
         weeded = [("weed", done) for done in (60, 75, 90, 105)]
         assert seen == ([("double", 30)] if doubled else []) + weeded
         ramp = np.linspace(jump.WARMEST, 1.0, 31)[:-1]
         np.testing.assert_allclose(powers[:30], 1.0 if start == 1 else ramp)
         np.testing.assert_allclose(powers[30:60], ramp if doubled else 1.0)
         assert powers[60:] == [1.0] * 65
+        assert fixed == [True] * (60 if doubled else 30) + [False] * (65 if doubled else 95)
         for number in (29, 40, 74):
             packed = kept[number : number + 1]
-            again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept())
+            again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept(), hyper=(0.01, 10.0))
             assert_array_equal(again.trace, whole.trace)
     seen.clear()
     packed = []

@@ -43,13 +43,13 @@ from bayestopics.base.processes import in_processes
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence import weeding
 from bayestopics.evidence.pair_moves import Pair
 from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, level_of, log_weight, soft_sweep
 from bayestopics.evidence.topic_law import BATCHES
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.evidence.walk import merging_costs
-from bayestopics.evidence.weeding import anneal_away
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.given_z import Ends, draw_alpha, draw_eta, of_alpha, slice_step
 from bayestopics.lda.state import Prior, State, count, unsigned
@@ -179,17 +179,24 @@ class Sampler:
         for topic in small[::-1].tolist():  # the last topic takes the number of one that goes
             if used == 1 or chain.topics - 1 not in self.topic_prior:
                 break
-            assignments, columns = chain.assignments.copy(), self._counts[2].size
-            work = anneal_away(
-                self.corpus, topic, chain.topics, self._counts, chain.assignments, self.alpha, self.eta, chain.rng
-            )
-            gain = work + self._log_exact(chain.topics - 1, used - 1) - self._log_exact(chain.topics, used)
-            if gain > 0 and self.sizes[topic] == 0:
+            if self._go(topic, self._log_exact(chain.topics - 1, used - 1) - self._log_exact(chain.topics, used)):
                 used, chain.topics = self._empty_last(), chain.topics - 1
-            else:
-                chain.assignments = assignments
-                self._counts = self._counted(columns)
         self._draw_topics()
+
+    def _go(self, topic: int, price: float) -> bool:
+        """Anneal this topic away, in more and more steps while it is open whether it is worth its price; if it is, it
+        comes back."""
+        chain, before, columns = self.chain, self.chain.assignments.copy(), self._counts[2].size
+        for steps in weeding.STEPS:
+            data = (self.corpus, topic, chain.topics, self._counts, chain.assignments, self.alpha, self.eta)
+            gain = price + weeding.anneal_away(*data, steps, chain.rng)
+            if gain > 0 and self.sizes[topic] == 0:
+                return True
+            chain.assignments = before.copy()
+            self._counts = self._counted(columns)
+            if gain < -price:  # more steps would hardly make up for so much
+                break
+        return False
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -476,10 +483,10 @@ def _next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
         sampler.double()
     if chain.done == half:
         sampler.stop_pushing()
-        if chain.part is not None:
-            sampler = _join(corpus, sampler)
     if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
         sampler.weed()
+    if chain.done == half and chain.part is not None:
+        sampler = _join(corpus, sampler)
     return sampler
 
 

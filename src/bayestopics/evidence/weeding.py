@@ -21,13 +21,13 @@ from bayestopics.evidence.soft_topic import soft_sweep
 from bayestopics.lda.state import unsigned
 from bayestopics.lda.uniforms import new_words
 
-STEPS = 300  # from lambda = 0 to an empty topic; with 120 a superfluous topic of 600,000 tokens was kept
+STEPS = (300, 1200, 4800)  # from lambda = 0 to an empty topic: more, if with fewer the answer is not clear
 BEYOND = 2.0  # nats: the last lambda is that much more than log N, so that hardly a token is left
 
 
-def ladder(tokens: int) -> np.ndarray:
+def ladder(tokens: int, steps: int) -> np.ndarray:
     """The lambdas. The small ones are closer together: there the topic has many tokens."""
-    return (np.log(tokens) + BEYOND) * np.linspace(0.0, 1.0, STEPS + 1) ** 2
+    return (np.log(tokens) + BEYOND) * np.linspace(0.0, 1.0, steps + 1) ** 2
 
 
 def anneal_away(
@@ -38,10 +38,11 @@ def anneal_away(
     assignments: np.ndarray,
     alpha: float,
     eta: float,
+    steps: int,
     rng: np.random.Generator,
 ) -> float:
     """Empty this topic step by step; returns the work. The counts and assignments are changed."""
-    lambdas, work = ladder(corpus.token_count), 0.0
+    lambdas, work = ladder(corpus.token_count, steps), 0.0
     documents, terms, drawn = unsigned(corpus.documents, corpus.terms, assignments)
     table = np.arange(np.bincount(corpus.terms).max() + 1) + eta
     powers = np.empty((corpus.term_count, topics))
