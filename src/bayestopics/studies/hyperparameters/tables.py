@@ -13,7 +13,7 @@ from scipy.stats import beta
 from bayestopics.hyper.best import Ellipse
 from bayestopics.runs.result import Result
 from bayestopics.studies.errors import errors_of
-from bayestopics.studies.records import of_kind
+from bayestopics.studies.records import MissingRecords, of_kind
 
 OURS = "single-site"  # tempering on z alone
 TEMPERING = "tempering"
@@ -220,6 +220,8 @@ def way_table(records: list[Result]) -> pd.DataFrame:
             row[method] = _share_left(path[path["method"] == method], best_of(found[0]))
         row["rate"] = rivals.metrics.get("rate", np.nan)
         rows.append(row | {"exact step": row["rate"] ** STEPS})
+    if not rows:
+        raise MissingRecords(["tempering and its rivals on one corpus"])
     return pd.DataFrame(rows)
 
 
