@@ -33,7 +33,9 @@ def log_works(steps: int, repeats: int) -> tuple[np.ndarray, float]:
         for _ in range(repeats):
             z = exact.assignments[rng.choice(len(exact.posterior), p=exact.posterior)].astype(np.int32)
             counts = count(corpus, 5, z)  # there may be more columns than topics
-            work = weeding.anneal_away(corpus, 1, 3, counts, z, PRIOR.alpha, PRIOR.eta, steps, rng)
+            data = (corpus, 1, 3, counts, z, PRIOR.alpha, PRIOR.eta)
+            work, made = weeding.anneal_away(*data, steps, -np.inf, rng)
+            assert made == steps
             for have, want in zip(counts, count(corpus, 5, z), strict=True):
                 assert_array_equal(have, want)
             works.append(work if counts[2][1] == 0 else -np.inf)
@@ -52,14 +54,15 @@ def test_without_the_work_the_check_fails() -> None:
         oracle.check_unbiased(np.where(np.isfinite(works), 0.0, works), exact)
 
 
-def sampler_at(corpus: Corpus, z: np.ndarray, prior: Prior, topic_prior: TopicPrior) -> Sampler:
-    topics = int(z.max()) + 1
-    chain = Chain(0, topics, np.random.default_rng(0), z.astype(np.int32), topics, 0, {}, {}, np.empty(0))
+def sampler_at(corpus: Corpus, z: np.ndarray, prior: Prior, topic_prior: TopicPrior, empty: int = 0) -> Sampler:
+    topics = int(z.max()) + 1 + empty
+    chain = Chain(0, topics, np.random.default_rng(0), z.astype(np.int32), topics, topics - 1, {}, {}, np.empty(0))
     return Sampler(corpus, prior, topic_prior, chain)
 
 
+@pytest.mark.parametrize("empty", [0, 1, 3])
 @pytest.mark.parametrize("small", [False, True])
-def test_weeding_takes_a_superfluous_topic_and_no_other(small: bool) -> None:
+def test_weeding_takes_a_superfluous_topic_and_no_other(small: bool, empty: int) -> None:
     """The superfluous topic has a few tokens of all others, a small one has words of its own."""
     prior, rng = Prior(0.1, 0.3), np.random.default_rng(1)
     simulated = simulate_lda(
@@ -71,13 +74,30 @@ def test_weeding_takes_a_superfluous_topic_and_no_other(small: bool) -> None:
         kept = np.flatnonzero((z != 3) | (rng.random(len(z)) < 0.1))
         corpus, z = jump._part_of(corpus, kept), z[kept]
     with_weed = np.where(rng.random(len(z)) < 0.02, 4, z)
-    sampler = sampler_at(corpus, with_weed, prior, TopicPrior(1, 20))
+    with_weed = np.array([0, 1, 4, 3, 2])[with_weed]  # it is not the last one
+    sampler = sampler_at(corpus, with_weed, prior, TopicPrior(1, 20), empty)
     for _ in range(2):  # the second time there is nothing to take out
-        sampler.weed()
+        sampler.weed(20_000)
         assert np.sum(sampler.sizes > 0) == 4  # T can have an empty topic, because it is drawn afterwards
         columns = sampler._counts[2].size
         for have, want in zip(sampler._counts, count(corpus, columns, sampler.chain.assignments), strict=True):
             assert_array_equal(have, want)
+
+
+def test_a_path_that_is_hopeless_ends_early_and_a_weeding_has_a_limit() -> None:
+    """A true topic is far from open; and what was begun is undone."""
+    simulated = simulate_lda(
+        documents=60, length=100, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
+    )
+    z = simulated.truth["assignments"]
+    sampler = sampler_at(simulated.corpus, z.copy(), Prior(0.1, 0.3), TopicPrior(1, 20))
+    with patch.object(weeding, "OPEN", 20.0):
+        gone, sweeps = sampler._goes(0, 30.0, 20_000)
+    assert not gone
+    assert 0 < sweeps < weeding.STEPS[0]
+    assert_array_equal(sampler.chain.assignments, z)
+    assert sampler._goes(0, 30.0, weeding.STEPS[0] - 1) == (False, weeding.STEPS[0] - 1)
+    assert sampler._goes(0, -1.0, 20_000) == (False, 20_000)
 
 
 def test_weeding_respects_the_prior() -> None:
@@ -88,7 +108,7 @@ def test_weeding_respects_the_prior() -> None:
         np.random.default_rng(1).random(simulated.corpus.token_count) < 0.02, 4, simulated.truth["assignments"]
     )
     sampler = sampler_at(simulated.corpus, z, Prior(0.1, 0.3), TopicPrior(5, 20))
-    sampler.weed()
+    sampler.weed(20_000)
     assert np.sum(sampler.sizes > 0) == 5
 
 
@@ -98,11 +118,13 @@ def test_all_topics_are_halved_as_far_as_the_prior_allows(high: int, topics: int
         documents=60, length=100, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
     )
     before = simulated.truth["assignments"]
-    sampler = sampler_at(simulated.corpus, before.copy(), Prior(0.1, 0.3), TopicPrior(1, high))
-    sampler.double()
+    empty = min(high - 4, 6)  # with more empty topics than topics in use, T becomes smaller
+    sampler = sampler_at(simulated.corpus, before.copy(), Prior(0.1, 0.3), TopicPrior(1, high), empty)
+    assert sampler.double() == (topics > 4)
     after = sampler.chain.assignments
-    assert sampler.chain.topics == topics
-    assert_array_equal(sampler.sizes, np.bincount(after, minlength=topics))
+    assert sampler.chain.soft < sampler.chain.topics <= high
+    assert np.sum(sampler.sizes > 0) == topics
+    assert_array_equal(sampler.sizes, np.bincount(after, minlength=sampler.chain.topics))
     for new in range(4, topics):
         (old,) = np.unique(before[after == new])
         assert 0.4 < np.mean(after[before == old] == new) < 0.6
@@ -119,13 +141,13 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
     walk, seen = Walk(TopicPrior(1, 20), (start,), 5, 120), []
 
     class Watched(Sampler):
-        def double(self) -> None:
+        def double(self) -> bool:
             seen.append(("double", self.chain.done))
-            super().double()
+            return super().double()
 
-        def weed(self) -> None:
+        def weed(self, most: int) -> None:
             seen.append(("weed", self.chain.done))
-            super().weed()
+            super().weed(most)
 
         def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
             super().iterate(learning, pushed)

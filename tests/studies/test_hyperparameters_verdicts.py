@@ -124,6 +124,13 @@ def test_h4_error_of_m_hat_below_a_tenth(error, small):
     assert parts(claims, "H4", *four(error=error, of=1)) == [True, small]
 
 
+@pytest.mark.parametrize(("uniformity", "believed"), [(0.051, True), (0.049, False)])
+def test_h4_does_not_believe_a_chain_that_missed_a_point(uniformity, believed):
+    made = four()
+    made[3].metrics["uniformity"] = uniformity
+    assert (ask("H4", *made).verdict != "not comparable") == believed
+
+
 @pytest.mark.parametrize(("range_of_log_m", "known"), [(1.01 * FLAT, True), (0.99 * FLAT, False)])
 @pytest.mark.parametrize("side", ["alpha", "eta"])
 def test_h4_a_flat_side_is_not_identified(side, range_of_log_m, known):

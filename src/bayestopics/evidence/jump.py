@@ -17,11 +17,11 @@ learnt during the burn-in and then kept, so that the chain that is used has a fi
 burn-in, to come near the posterior, a chain is pushed on from T and sizes at which it stays (Wang & Landau 2001), and
 in its first quarter one that starts with several topics is warmed and cools slowly: it samples p(z) p(w | z)^b, where b
 rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile, because random
-topics look as if alpha were infinite. On all but small corpora a chain that has more topics after a quarter of the
-burn-in than at its start comes from below, where it would stick: all its topics are halved at random, and in the second
-quarter it cools from above. In the second half, superfluous topics are taken out now and then (`weeding`). On a large
-corpus the first half of the burn-in has only a part of the documents, because topics of many tokens shrink and grow
-slowly; then the other documents join in.
+topics look as if alpha were infinite. On all but small corpora, and unless it starts from topics that were found, a
+chain that has clearly more topics after a quarter of the burn-in than at its start comes from below, where it would
+stick: all its topics are halved at random, and in the second quarter it cools from above. In the second half,
+superfluous topics are taken out now and then (`weeding`). On a large corpus the first half of the burn-in has only a
+part of the documents, because topics of many tokens shrink and grow slowly; then the other documents join in.
 
 Chains from different starts are independent of each other, and the same for any number of workers.
 """
@@ -65,9 +65,12 @@ DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the 
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
 PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
 WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
-SMALL = 10_000  # tokens: up to here the weights of the soft topic have levels of alpha
+SMALL = (
+    10_000  # tokens: up to here the weights of the soft topic have levels of alpha, and nothing is doubled or weeded
+)
+GROWN = 1.25  # times its start: then a chain comes from below
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in
+WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as a quarter of the burn-in
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -162,41 +165,60 @@ class Sampler:
         for soft_topic in self.chain.soft_topics.values():
             soft_topic.raise_all()
 
-    def double(self) -> None:
-        """Halve all topics at random, or the largest, as far as the prior allows."""
+    def double(self) -> bool:
+        """Halve all topics at random, or the largest, as far as the prior allows; returns whether any was halved."""
         chain, used = self.chain, self._empty_last()
         more = min(used, (self.topic_prior.high or 2 * used) - used)
         for new, topic in enumerate(np.argsort(-self.sizes[:used], kind="stable")[:more], start=used):
             tokens = np.flatnonzero(chain.assignments == topic)
             chain.assignments[tokens[chain.rng.random(len(tokens)) < 0.5]] = new
-        chain.topics = used + more
-        self._counts = self._counted(chain.topics + ROOM)
+        self._set_topics(used + more)
+        self._draw_topics()
+        return more > 0
 
-    def weed(self) -> None:
-        """Take out the superfluous ones of the topics below half the mean size (`weeding`)."""
-        chain, used = self.chain, self._empty_last()
-        small = np.flatnonzero(self.sizes[:used] < WEEDED * self.sizes.sum() / used)
-        for topic in small[::-1].tolist():  # the last topic takes the number of one that goes
-            if used == 1 or chain.topics - 1 not in self.topic_prior:
+    def weed(self, most: int) -> None:
+        """Take out the superfluous ones of the topics below half the mean size, the smallest first (`weeding`), with at
+        most so many sweeps."""
+        chain, left = self.chain, most
+        tried: list[int] = []  # since the last topic that went
+        while left > 0:
+            used = self._empty_last()
+            self._set_topics(used)  # an empty topic would take in what another loses
+            small = [topic for topic in np.argsort(self.sizes[:used], kind="stable").tolist() if topic not in tried]
+            if used == 1 or chain.topics - 1 not in self.topic_prior or not small:
                 break
-            if self._go(topic, self._log_exact(chain.topics - 1, used - 1) - self._log_exact(chain.topics, used)):
-                used, chain.topics = self._empty_last(), chain.topics - 1
+            if self.sizes[small[0]] >= WEEDED * self.sizes.sum() / used:
+                break
+            price = self._log_exact(chain.topics - 1, used - 1) - self._log_exact(chain.topics, used)
+            gone, sweeps = self._goes(small[0], price, left)
+            left -= sweeps
+            tried = [] if gone else [*tried, small[0]]
         self._draw_topics()
 
-    def _go(self, topic: int, price: float) -> bool:
-        """Anneal this topic away, in more and more steps while it is open whether it is worth its price; if it is, it
-        comes back."""
-        chain, before, columns = self.chain, self.chain.assignments.copy(), self._counts[2].size
+    def _goes(self, topic: int, price: float, most: int) -> tuple[bool, int]:
+        """Anneal this topic away, in more and more steps while it is open whether that is worth its price. If not,
+        everything is as before. Returns whether the topic has gone, and the number of sweeps."""
+        chain, before, columns, sweeps = self.chain, self.chain.assignments.copy(), self._counts[2].size, 0
         for steps in weeding.STEPS:
+            if price <= 0 or sweeps + steps > most:
+                return False, most
             data = (self.corpus, topic, chain.topics, self._counts, chain.assignments, self.alpha, self.eta)
-            gain = price + weeding.anneal_away(*data, steps, chain.rng)
-            if gain > 0 and self.sizes[topic] == 0:
-                return True
+            work, made = weeding.anneal_away(*data, steps, -price - weeding.OPEN, chain.rng)
+            sweeps += made
+            if work + price > 0 and self.sizes[topic] == 0:
+                self._empty_last()
+                chain.topics -= 1
+                return True, sweeps
             chain.assignments = before.copy()
             self._counts = self._counted(columns)
-            if gain < -price:  # more steps would hardly make up for so much
+            if made < steps:
                 break
-        return False
+        return False, sweeps
+
+    def _set_topics(self, topics: int) -> None:
+        """A new T, or the smallest that the prior allows."""
+        self.chain.topics = max(topics, self.topic_prior.low)
+        self._counts = self._counted(self.chain.topics + ROOM)
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -478,13 +500,12 @@ def run_chain(
 def _next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
     """What happens once, before the next iteration, in the burn-in."""
     chain, quarter, half = sampler.chain, burn_in // 4, burn_in // 2
-    if chain.large and chain.done == quarter and chain.topics > chain.start:
-        chain.doubled = True
-        sampler.double()
+    if chain.large and chain.done == quarter and np.sum(sampler.sizes > 0) > GROWN * chain.start:
+        chain.doubled = sampler.double()
     if chain.done == half:
         sampler.stop_pushing()
     if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
-        sampler.weed()
+        sampler.weed(quarter * sampler.sweeps)
     if chain.done == half and chain.part is not None:
         sampler = _join(corpus, sampler)
     return sampler
@@ -504,12 +525,12 @@ def _new_chain(
     """A chain from random topics, or from those that were found."""
     rng, start = generator(seed, f"jump/chain-{number}"), walk.starts[number]
     part = _draw_part(corpus, rng) if found is None and walk.burn_in > 1 and corpus.token_count > 2 * PART else None
-    corpus = _part_of(corpus, part)
+    large, corpus = corpus.token_count > SMALL and found is None, _part_of(corpus, part)
     assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32) if found is None else found.copy()
     trace = np.full((walk.burn_in + walk.iterations, len(TRACE)), np.nan)
     batches: list[dict[int, float]] = [{} for _ in range(BATCHES)]
     chain = Chain(number, start, rng, assignments, start, 0, {}, {}, trace, batches, part=part)
-    chain.cools, chain.large = start > 1 and found is None, corpus.token_count > SMALL and found is None
+    chain.cools, chain.large = start > 1 and found is None, large
     return chain
 
 
