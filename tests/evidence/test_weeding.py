@@ -96,8 +96,8 @@ def test_a_path_that_is_hopeless_ends_early_and_a_weeding_has_a_limit() -> None:
     assert not gone
     assert 0 < sweeps < weeding.STEPS[0]
     assert_array_equal(sampler.chain.assignments, z)
-    assert sampler._goes(0, 30.0, weeding.STEPS[0] - 1) == (False, weeding.STEPS[0] - 1)
-    assert sampler._goes(0, -1.0, 20_000) == (False, 20_000)
+    assert sampler._goes(0, 30.0, weeding.STEPS[0] - 1) == (False, 0)
+    assert sampler._goes(0, -1.0, 20_000) == (False, 0)
 
 
 def test_weeding_respects_the_prior() -> None:

@@ -50,9 +50,10 @@ from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, le
 from bayestopics.evidence.topic_law import BATCHES
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.evidence.walk import merging_costs
+from bayestopics.lda import single_site
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.given_z import Ends, draw_alpha, draw_eta, of_alpha, slice_step
-from bayestopics.lda.state import Prior, State, count, unsigned
+from bayestopics.lda.state import Prior, State, count, from_assignments, unsigned
 from bayestopics.lda.uniforms import new_words, uniform
 
 EVERY = 20  # iterations from one split or merge to the next, on average
@@ -64,13 +65,14 @@ GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
 PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
+SETTLE = 20  # sweeps of all documents, when they have joined
 WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
 SMALL = (
     10_000  # tokens: up to here the weights of the soft topic have levels of alpha, and nothing is doubled or weeded
 )
 GROWN = 1.25  # times its start: then a chain comes from below
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as a quarter of the burn-in
+WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as the burn-in
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -201,7 +203,7 @@ class Sampler:
         chain, before, columns, sweeps = self.chain, self.chain.assignments.copy(), self._counts[2].size, 0
         for steps in weeding.STEPS:
             if price <= 0 or sweeps + steps > most:
-                return False, most
+                break
             data = (self.corpus, topic, chain.topics, self._counts, chain.assignments, self.alpha, self.eta)
             work, made = weeding.anneal_away(*data, steps, -price - weeding.OPEN, chain.rng)
             sweeps += made
@@ -505,7 +507,7 @@ def _next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
     if chain.done == half:
         sampler.stop_pushing()
     if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
-        sampler.weed(quarter * sampler.sweeps)
+        sampler.weed(burn_in * sampler.sweeps)
     if chain.done == half and chain.part is not None:
         sampler = _join(corpus, sampler)
     return sampler
@@ -550,14 +552,20 @@ def _part_of(corpus: Corpus, part: np.ndarray | None) -> Corpus:
 
 
 def _join(corpus: Corpus, sampler: Sampler) -> Sampler:
-    """The same chain with all documents. The new tokens get topics by what their terms had in the part alone."""
+    """The same chain with all documents. The new tokens get topics by what their terms had in the part alone, and settle
+    before topics can come and go: a new topic would gain from their disorder."""
     chain, assignments = sampler.chain, np.full(corpus.token_count, -1, np.int32)
     assert chain.part is not None
+    used = sampler._empty_last()
+    shares = np.cumsum(sampler._counts[1][:, :used] + sampler.eta, axis=1)
     assignments[chain.part] = chain.assignments
-    shares = np.cumsum(sampler._counts[1][:, : chain.topics] + sampler.eta, axis=1)
     _spread(corpus.terms, shares, assignments, new_words(chain.rng))
-    chain.assignments, chain.part, chain.soft_topics = assignments, None, {}
+    state = from_assignments(corpus, used, Prior(sampler.alpha, sampler.eta), assignments)
+    for _ in range(SETTLE):
+        single_site.sweep(state, chain.rng)
+    chain.assignments, chain.part, chain.soft_topics = state.assignments, None, {}
     joined = Sampler(corpus, sampler.prior, sampler.topic_prior, chain)
+    joined._set_topics(used)
     joined._draw_topics()
     return joined
 

@@ -24,12 +24,13 @@ from bayestopics.lda.uniforms import new_words
 
 STEPS = (300, 1200, 4800)  # from lambda = 0 to an empty topic: more, if with fewer the answer is open
 OPEN = 200.0  # nats: a topic that seems to be worth more than its price and this stays, without longer paths
+POWER = 5
 BEYOND = 6.0  # nats: the last lambda is that much more than log N, so that hardly a token is left
 
 
 def ladder(tokens: int, steps: int) -> np.ndarray:
-    """The lambdas. The small ones are closer together: there the topic has many tokens."""
-    return (np.log(tokens) + BEYOND) * np.linspace(0.0, 1.0, steps + 1) ** 2
+    """The lambdas. The small ones are closer together: there the topic has many tokens, and loses them all at once."""
+    return (np.log(tokens) + BEYOND) * np.linspace(0.0, 1.0, steps + 1) ** POWER
 
 
 def anneal_away(
