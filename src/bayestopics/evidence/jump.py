@@ -552,8 +552,8 @@ def _part_of(corpus: Corpus, part: np.ndarray | None) -> Corpus:
 
 
 def _join(corpus: Corpus, sampler: Sampler) -> Sampler:
-    """The same chain with all documents. The new tokens get topics by what their terms had in the part alone, and settle
-    before topics can come and go: a new topic would gain from their disorder."""
+    """The same chain with all documents. The new tokens get topics by what their terms had in the part alone. They
+    settle before topics can come and go: a new topic would gain from their disorder."""
     chain, assignments = sampler.chain, np.full(corpus.token_count, -1, np.int32)
     assert chain.part is not None
     used = sampler._empty_last()
