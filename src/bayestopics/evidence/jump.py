@@ -72,7 +72,7 @@ SMALL = (
 )
 GROWN = 1.25  # times its start: then a chain comes from below
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as the burn-in
+WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as a quarter of the burn-in
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -507,7 +507,7 @@ def _next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
     if chain.done == half:
         sampler.stop_pushing()
     if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
-        sampler.weed(burn_in * sampler.sweeps)
+        sampler.weed(quarter * sampler.sweeps)
     if chain.done == half and chain.part is not None:
         sampler = _join(corpus, sampler)
     return sampler

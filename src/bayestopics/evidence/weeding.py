@@ -23,7 +23,7 @@ from bayestopics.lda.state import unsigned
 from bayestopics.lda.uniforms import new_words
 
 STEPS = (300, 1200, 4800)  # from lambda = 0 to an empty topic: more, if with fewer the answer is open
-OPEN = 200.0  # nats: a topic that seems to be worth more than its price and this stays, without longer paths
+OPEN = 50.0  # nats: a topic that seems to be worth more than its price and this stays, without longer paths
 POWER = 5
 BEYOND = 6.0  # nats: the last lambda is that much more than log N, so that hardly a token is left
 
