@@ -26,7 +26,7 @@ def plan(settings: Settings) -> Plan:
                 runs[corpus] = Run({**own, **priors[corpus], **without(entry, "corpora")})
     title = "The number of topics by every route, and what each of them estimates"
     return Plan(
-        "Number of topics",
+        "Every route",
         runs,
         figures={"routes": Figure("draw_routes", tuple(runs), CAPTION, "by every route")},
         tables={"routes": Table("routes_table", tuple(runs), title, CAPTION)},
