@@ -16,13 +16,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from kept_states import KeptStates
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 from scipy.stats import f as fisher
 
 import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
-from bayestopics.base.packing import pack, unpack
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import jump as module
@@ -498,23 +498,12 @@ def test_a_large_corpus_begins_with_a_part_of_its_documents() -> None:
 def test_a_chain_that_was_killed_before_its_documents_joined_goes_on_the_same() -> None:
     corpus, walk = oracle.random_corpus(np.random.default_rng(3), 60, 5, 12), Walk(PRIORS["uniform"], (3,), 6, 10)
 
-    class Kept(NoCheckpoint):
-        def load(self) -> Any:
-            return unpack(packed[0]) if packed else None
-
-        def due(self) -> bool:
-            return True
-
-        def save(self, value: Any) -> None:
-            kept.append(pack(value))
-
     with patch.object(module, "PART", 25):
-        packed: list[bytes] = []
-        kept: list[bytes] = []
-        whole = run_chain(corpus, PRIOR, walk, 0, 0, Kept())
+        kept = KeptStates()
+        whole = run_chain(corpus, PRIOR, walk, 0, 0, kept)
         for number in (2, 4, 5):  # before the half, at it, and after it
-            packed = kept[number : number + 1]
-            again = run_chain(corpus, PRIOR, walk, 0, 0, Kept())
+            kept.number = number
+            again = run_chain(corpus, PRIOR, walk, 0, 0, kept)
             assert_array_equal(again.trace, whole.trace)
             assert_array_equal(again.assignments, whole.assignments)
 

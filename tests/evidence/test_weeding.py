@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from kept_states import KeptStates
 from numpy.testing import assert_array_equal
 from scipy.special import logsumexp
 
 import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
-from bayestopics.base.packing import pack, unpack
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import jump, weeding
@@ -154,22 +153,11 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
             powers.append(self.b)
             fixed.append(self.hyper is None)
 
-    class Kept(NoCheckpoint):
-        def load(self) -> Any:
-            return unpack(packed[0]) if packed else None
-
-        def due(self) -> bool:
-            return True
-
-        def save(self, value: Any) -> None:
-            kept.append(pack(value))
-
-    packed: list[bytes] = []
-    kept: list[bytes] = []
+    kept = KeptStates()
     powers: list[float] = []
     fixed: list[bool] = []
     with patch.object(jump, "Sampler", Watched), patch.object(weeding, "STEPS", (20,)), patch.object(jump, "EVERY", 2):
-        whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept(), hyper=(0.01, 10.0))
+        whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, kept, hyper=(0.01, 10.0))
         weeded = [("weed", done) for done in (60, 75, 90, 105)]
         assert seen == ([("double", 30)] if doubled else []) + weeded
         ramp = np.linspace(jump.WARMEST, 1.0, 31)[:-1]
@@ -178,11 +166,10 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
         assert powers[60:] == [1.0] * 65
         assert fixed == [True] * (60 if doubled else 30) + [False] * (65 if doubled else 95)
         for number in (29, 40, 74):
-            packed = kept[number : number + 1]
-            again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, Kept(), hyper=(0.01, 10.0))
+            kept.number = number
+            again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, kept, hyper=(0.01, 10.0))
             assert_array_equal(again.trace, whole.trace)
     seen.clear()
-    packed = []
     with patch.object(jump, "Sampler", Watched), patch.object(jump, "SMALL", corpus.token_count):
         run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, NoCheckpoint())
     assert not seen
