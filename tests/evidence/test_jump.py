@@ -25,8 +25,8 @@ import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.evidence import burn_in, pair_moves
 from bayestopics.evidence import jump as module
-from bayestopics.evidence import pair_moves
 from bayestopics.evidence.jump import Chain, Sampler, run_chain, run_chains
 from bayestopics.evidence.jump_tables import batches_table, moves_table, trace_table
 from bayestopics.evidence.pmmh import Walk
@@ -34,6 +34,7 @@ from bayestopics.evidence.soft_topic import Bias, SoftTopic
 from bayestopics.evidence.topic_law import law
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior, count
+from bayestopics.lda.uniforms import new_words
 from pmmh_oracle import check_means
 
 PRIOR, MOST = Prior(0.7, 0.5), 4
@@ -178,12 +179,12 @@ def visit(name: str, iterations: int, sweeps: bool, seed: int = 1) -> tuple[np.n
             sampler.iterate(learning=False)
         else:
             sampler._split_or_merge()
-            sampler._draw_topics()
+            sampler.draw_topics()
         sampler.record(0)
         assignments.append(chain.assignments.copy())
         if chain.done % 500 == 1:
-            recount = count(tiny(), sampler._counts[2].size, chain.assignments)
-            for have, want in zip(sampler._counts, recount, strict=True):
+            recount = count(tiny(), sampler.counts[2].size, chain.assignments)
+            for have, want in zip(sampler.counts, recount, strict=True):
                 assert_array_equal(have, want)
     topics, z = chain.trace[:, module.TRACE.index("topics")], np.array(assignments)
     rows = np.empty((iterations, len(expected(name))))
@@ -321,7 +322,7 @@ def weight_of_partition(self: Sampler, batch: int | None) -> None:
 
 RECORD, DECIDE, MAKE = Sampler.record, Sampler._decide, SoftTopic._make
 FAULTS: dict[str, tuple[str, Callable[..., Any], bool]] = {  # what is broken, and whether there are sweeps
-    "labellings": ("_log_exact", no_labellings, True),
+    "labellings": ("log_exact", no_labellings, True),
     "lift": ("record", no_lift, True),
     "weight": ("record", weight_of_partition, True),
     "one half": ("_decide", no_half, False),
@@ -390,7 +391,7 @@ def successive_conditional(seed: int) -> tuple[np.ndarray, np.ndarray]:
         corpus = Corpus(DOCUMENTS, terms[order], len(LENGTHS), VOCABULARY)
         sampler = sampler_at(z[order], topics, NU, corpus)
         sampler.chain.rng = rng
-        sampler._draw_topics()  # also the soft topic
+        sampler.draw_topics()  # also the soft topic
         sampler.iterate(learning=False)
         z, topics = sampler.chain.assignments, sampler.chain.topics
         found.append(statistics(topics, z[None], corpus.terms[None])[0])
@@ -468,7 +469,7 @@ def test_a_chain_cools_in_the_first_quarter_of_its_burn_in() -> None:
         walk = Walk(PRIORS["uniform"], (start,), 8, 20)
         with patch.object(module, "Sampler", Watched):
             run_chain(tiny(), PRIOR, walk, 0, 0, NoCheckpoint(), found=given)
-        expected = np.linspace(module.WARMEST, 1.0, 6)[:-1] if warm else np.ones(5)
+        expected = np.linspace(burn_in.WARMEST, 1.0, 6)[:-1] if warm else np.ones(5)
         assert_allclose(powers[:5], expected)
         assert powers[5:] == [1.0] * 23
 
@@ -480,13 +481,13 @@ def test_a_large_corpus_begins_with_a_part_of_its_documents() -> None:
     class Watched(Sampler):
         def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
             super().iterate(learning, pushed)
-            for have, want in zip(self._counts, self._counted(self._counts[2].size), strict=True):
+            for have, want in zip(self.counts, self.counted(self.counts[2].size), strict=True):
                 assert_array_equal(have, want)
             sizes.append((self.corpus.token_count, len(self.chain.assignments), int(self.sizes.sum())))
 
     for part in (25, 1):
         sizes: list[tuple[int, int, int]] = []
-        with patch.object(module, "Sampler", Watched), patch.object(module, "PART", part):
+        with patch.object(module, "Sampler", Watched), patch.object(burn_in, "PART", part):
             chain = run_chain(corpus, PRIOR, walk, 0, 0, NoCheckpoint())
         first = sizes[0][0]
         assert 0 < first <= max(part, corpus.document_lengths.max())
@@ -498,7 +499,7 @@ def test_a_large_corpus_begins_with_a_part_of_its_documents() -> None:
 def test_a_chain_that_was_killed_before_its_documents_joined_goes_on_the_same() -> None:
     corpus, walk = oracle.random_corpus(np.random.default_rng(3), 60, 5, 12), Walk(PRIORS["uniform"], (3,), 6, 10)
 
-    with patch.object(module, "PART", 25):
+    with patch.object(burn_in, "PART", 25):
         kept = KeptStates()
         whole = run_chain(corpus, PRIOR, walk, 0, 0, kept)
         for number in (2, 4, 5):  # before the half, at it, and after it
@@ -514,7 +515,7 @@ def test_new_tokens_get_topics_by_their_terms() -> None:
     shares = np.cumsum(np.array([[8, 1, 1], [1, 8, 1], [0, 0, 5]]) + 0.0, axis=1)
     assignments = np.full(1200, -1, np.int32)
     assignments[:3] = 1
-    module._spread(terms, shares, assignments, module.new_words(np.random.default_rng(0)))
+    burn_in._spread(terms, shares, assignments, new_words(np.random.default_rng(0)))
     assert_array_equal(assignments[:3], 1)
     assert_array_equal(np.unique(assignments[5::3]), [2])
     assert abs(np.mean(assignments[3::3] == 0) - 0.8) < 4 * 0.4 / 20

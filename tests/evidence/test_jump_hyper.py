@@ -134,7 +134,7 @@ def old_alpha(self: Sampler, learning: bool, ends: Ends) -> None:
 def uniform_eta(self: Sampler, learning: bool, ends: Ends) -> None:
     """The prior of eta is uniform in eta, not in its log."""
     DRAW(self, learning, ends)
-    terms, totals = (counts[..., : self.chain.topics] for counts in self._counts[1:])
+    terms, totals = (counts[..., : self.chain.topics] for counts in self.counts[1:])
     density = of_eta(terms, totals)
     self.eta = float(np.exp(slice_step(lambda x: density(x) + x, np.log(self.eta), ENDS, self.chain.rng)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -14,7 +16,7 @@ import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.evidence import jump, weeding
+from bayestopics.evidence import burn_in, jump, weeding
 from bayestopics.evidence.jump import Chain, Sampler, run_chain
 from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.topic_prior import TopicPrior
@@ -71,15 +73,15 @@ def test_weeding_takes_a_superfluous_topic_and_no_other(small: bool, empty: int)
     corpus = simulated.corpus
     if small:  # keep a tenth of topic 3
         kept = np.flatnonzero((z != 3) | (rng.random(len(z)) < 0.1))
-        corpus, z = jump._part_of(corpus, kept), z[kept]
+        corpus, z = burn_in.part_of(corpus, kept), z[kept]
     with_weed = np.where(rng.random(len(z)) < 0.02, 4, z)
     with_weed = np.array([0, 1, 4, 3, 2])[with_weed]  # it is not the last one
     sampler = sampler_at(corpus, with_weed, prior, TopicPrior(1, 20), empty)
     for _ in range(2):  # the second time there is nothing to take out
-        sampler.weed(20_000)
+        burn_in.weed(sampler, 20_000)
         assert np.sum(sampler.sizes > 0) == 4  # T can have an empty topic, because it is drawn afterwards
-        columns = sampler._counts[2].size
-        for have, want in zip(sampler._counts, count(corpus, columns, sampler.chain.assignments), strict=True):
+        columns = sampler.counts[2].size
+        for have, want in zip(sampler.counts, count(corpus, columns, sampler.chain.assignments), strict=True):
             assert_array_equal(have, want)
 
 
@@ -91,12 +93,12 @@ def test_a_path_that_is_hopeless_ends_early_and_a_weeding_has_a_limit() -> None:
     z = simulated.truth["assignments"]
     sampler = sampler_at(simulated.corpus, z.copy(), Prior(0.1, 0.3), TopicPrior(1, 20))
     with patch.object(weeding, "OPEN", 20.0):
-        gone, sweeps = sampler._goes(0, 30.0, 20_000)
+        gone, sweeps = burn_in._goes(sampler, 0, 30.0, 20_000)
     assert not gone
     assert 0 < sweeps < weeding.STEPS[0]
     assert_array_equal(sampler.chain.assignments, z)
-    assert sampler._goes(0, 30.0, weeding.STEPS[0] - 1) == (False, 0)
-    assert sampler._goes(0, -1.0, 20_000) == (False, 0)
+    assert burn_in._goes(sampler, 0, 30.0, weeding.STEPS[0] - 1) == (False, 0)
+    assert burn_in._goes(sampler, 0, -1.0, 20_000) == (False, 0)
 
 
 def test_weeding_respects_the_prior() -> None:
@@ -107,7 +109,7 @@ def test_weeding_respects_the_prior() -> None:
         np.random.default_rng(1).random(simulated.corpus.token_count) < 0.02, 4, simulated.truth["assignments"]
     )
     sampler = sampler_at(simulated.corpus, z, Prior(0.1, 0.3), TopicPrior(5, 20))
-    sampler.weed(20_000)
+    burn_in.weed(sampler, 20_000)
     assert np.sum(sampler.sizes > 0) == 5
 
 
@@ -119,7 +121,7 @@ def test_all_topics_are_halved_as_far_as_the_prior_allows(high: int, topics: int
     before = simulated.truth["assignments"]
     empty = min(high - 4, 6)  # with more empty topics than topics in use, T becomes smaller
     sampler = sampler_at(simulated.corpus, before.copy(), Prior(0.1, 0.3), TopicPrior(1, high), empty)
-    assert sampler.double() == (topics > 4)
+    assert burn_in.double(sampler) == (topics > 4)
     after = sampler.chain.assignments
     assert sampler.chain.soft < sampler.chain.topics <= high
     assert np.sum(sampler.sizes > 0) == topics
@@ -140,27 +142,34 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
     walk, seen = Walk(TopicPrior(1, 20), (start,), 5, 120), []
 
     class Watched(Sampler):
-        def double(self) -> bool:
-            seen.append(("double", self.chain.done))
-            return super().double()
-
-        def weed(self, most: int) -> None:
-            seen.append(("weed", self.chain.done))
-            super().weed(most)
-
         def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
             super().iterate(learning, pushed)
             powers.append(self.b)
             fixed.append(self.hyper is None)
 
+    def noted(name: str) -> Callable[..., Any]:
+        real = getattr(burn_in, name)
+
+        def note(sampler: Sampler, *rest: Any) -> Any:
+            seen.append((name, sampler.chain.done))
+            return real(sampler, *rest)
+
+        return note
+
     kept = KeptStates()
     powers: list[float] = []
     fixed: list[bool] = []
-    with patch.object(jump, "Sampler", Watched), patch.object(weeding, "STEPS", (20,)), patch.object(jump, "EVERY", 2):
+    watched = patch.multiple(burn_in, double=noted("double"), weed=noted("weed"))
+    with (
+        watched,
+        patch.object(jump, "Sampler", Watched),
+        patch.object(weeding, "STEPS", (20,)),
+        patch.object(jump, "EVERY", 2),
+    ):
         whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, kept, hyper=(0.01, 10.0))
         weeded = [("weed", done) for done in (60, 75, 90, 105)]
         assert seen == ([("double", 30)] if doubled else []) + weeded
-        ramp = np.linspace(jump.WARMEST, 1.0, 31)[:-1]
+        ramp = np.linspace(burn_in.WARMEST, 1.0, 31)[:-1]
         np.testing.assert_allclose(powers[:30], 1.0 if start == 1 else ramp)
         np.testing.assert_allclose(powers[30:60], ramp if doubled else 1.0)
         assert powers[60:] == [1.0] * 65
@@ -170,6 +179,6 @@ def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doub
             again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, kept, hyper=(0.01, 10.0))
             assert_array_equal(again.trace, whole.trace)
     seen.clear()
-    with patch.object(jump, "Sampler", Watched), patch.object(jump, "SMALL", corpus.token_count):
+    with watched, patch.object(jump, "SMALL", corpus.token_count):
         run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, NoCheckpoint())
     assert not seen

@@ -31,7 +31,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from math import ceil
 
 import numpy as np
 
@@ -43,18 +42,17 @@ from bayestopics.base.processes import in_processes
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence import weeding
+from bayestopics.evidence.burn_in import WARMEST, draw_part, next_phase, part_of, warmth
 from bayestopics.evidence.pair_moves import Pair
 from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, level_of, log_weight, soft_sweep
 from bayestopics.evidence.topic_law import BATCHES
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.evidence.walk import merging_costs
-from bayestopics.lda import single_site
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.given_z import Ends, draw_alpha, draw_eta, of_alpha, slice_step
-from bayestopics.lda.state import Prior, State, count, from_assignments, unsigned
-from bayestopics.lda.uniforms import new_words, uniform
+from bayestopics.lda.state import Prior, State, count, unsigned
+from bayestopics.lda.uniforms import new_words
 
 EVERY = 20  # iterations from one split or merge to the next, on average
 GENTLE = 25.0  # nats: pairs are merged with probability proportional to exp(-merging cost / GENTLE)
@@ -64,15 +62,8 @@ TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps:
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
-PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
-SETTLE = 20  # sweeps of all documents, when they have joined
-WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
-SMALL = (
-    10_000  # tokens: up to here the weights of the soft topic have levels of alpha, and nothing is doubled or weeded
-)
-GROWN = 1.25  # times its start: then a chain comes from below
-WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as a quarter of the burn-in
+# tokens: up to here the weights of the soft topic have levels of alpha, and nothing is doubled or weeded
+SMALL = 10_000
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -131,15 +122,15 @@ class Sampler:
         # with what a checkpoint does not hold
         chain.soft_topics = {level: replace(one) for level, one in chain.soft_topics.items()}
         self.soft_topic = self._soft_topic_at(self.alpha)
-        self._counts = self._counted(chain.topics + ROOM)
+        self.counts = self.counted(chain.topics + ROOM)
         self._largest = int(np.bincount(corpus.terms, minlength=1).max())
 
-    def _counted(self, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def counted(self, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return count(self.corpus, columns, self.chain.assignments)
 
     @property
     def sizes(self) -> np.ndarray:
-        return self._counts[2][: self.chain.topics]
+        return self.counts[2][: self.chain.topics]
 
     def iterate(self, learning: bool, pushed: bool = False) -> None:
         """One iteration; `learning` from its sweeps, and `pushed` on by them, only during the burn-in."""
@@ -152,7 +143,7 @@ class Sampler:
             self._split_or_merge()
         if self.hyper is not None:
             self._draw_hyper(learning, self.hyper)
-        self._draw_topics()
+        self.draw_topics()
 
     def _learn(self, gain: float) -> None:
         """Learn from the last sweep: the weights of the soft topic and of T."""
@@ -167,60 +158,10 @@ class Sampler:
         for soft_topic in self.chain.soft_topics.values():
             soft_topic.raise_all()
 
-    def double(self) -> bool:
-        """Halve all topics at random, or the largest, as far as the prior allows; returns whether any was halved."""
-        chain, used = self.chain, self._empty_last()
-        more = min(used, (self.topic_prior.high or 2 * used) - used)
-        for new, topic in enumerate(np.argsort(-self.sizes[:used], kind="stable")[:more], start=used):
-            tokens = np.flatnonzero(chain.assignments == topic)
-            chain.assignments[tokens[chain.rng.random(len(tokens)) < 0.5]] = new
-        self._set_topics(used + more)
-        self._draw_topics()
-        return more > 0
-
-    def weed(self, most: int) -> None:
-        """Take out the superfluous ones of the topics below half the mean size, the smallest first (`weeding`), with at
-        most so many sweeps."""
-        chain, left = self.chain, most
-        tried: list[int] = []  # since the last topic that went
-        while left > 0:
-            used = self._empty_last()
-            self._set_topics(used)  # an empty topic would take in what another loses
-            small = [topic for topic in np.argsort(self.sizes[:used], kind="stable").tolist() if topic not in tried]
-            if used == 1 or chain.topics - 1 not in self.topic_prior or not small:
-                break
-            if self.sizes[small[0]] >= WEEDED * self.sizes.sum() / used:
-                break
-            price = self._log_exact(chain.topics - 1, used - 1) - self._log_exact(chain.topics, used)
-            gone, sweeps = self._goes(small[0], price, left)
-            left -= sweeps
-            tried = [] if gone else [*tried, small[0]]
-        self._draw_topics()
-
-    def _goes(self, topic: int, price: float, most: int) -> tuple[bool, int]:
-        """Anneal this topic away, in more and more steps while it is open whether that is worth its price. If not,
-        everything is as before. Returns whether the topic has gone, and the number of sweeps."""
-        chain, before, columns, sweeps = self.chain, self.chain.assignments.copy(), self._counts[2].size, 0
-        for steps in weeding.STEPS:
-            if price <= 0 or sweeps + steps > most:
-                break
-            data = (self.corpus, topic, chain.topics, self._counts, chain.assignments, self.alpha, self.eta)
-            work, made = weeding.anneal_away(*data, steps, -price - weeding.OPEN, chain.rng)
-            sweeps += made
-            if work + price > 0 and self.sizes[topic] == 0:
-                self._empty_last()
-                chain.topics -= 1
-                return True, sweeps
-            chain.assignments = before.copy()
-            self._counts = self._counted(columns)
-            if made < steps:
-                break
-        return False, sweeps
-
-    def _set_topics(self, topics: int) -> None:
+    def set_topics(self, topics: int) -> None:
         """A new T, or the smallest that the prior allows."""
         self.chain.topics = max(topics, self.topic_prior.low)
-        self._counts = self._counted(self.chain.topics + ROOM)
+        self.counts = self.counted(self.chain.topics + ROOM)
 
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
@@ -228,7 +169,7 @@ class Sampler:
         chain, soft_topic = self.chain, self.soft_topic
         documents, terms, assignments = unsigned(self.corpus.documents, self.corpus.terms, chain.assignments)
         rates, bias = soft_topic.rates_of(chain.topics), soft_topic.bias(chain.topics)
-        counts = (chain.topics, *self._counts, self.alpha, self.eta, assignments)
+        counts = (chain.topics, *self.counts, self.alpha, self.eta, assignments)
         soft = (chain.soft, bias.tilt, soft_topic.bins, rates, learning)
         table = (np.arange(self._largest + 1) + self.eta) ** self.b
         powers = np.empty((self.corpus.term_count, chain.topics))
@@ -236,15 +177,15 @@ class Sampler:
 
     # -- 2. T and the soft topic given the partition -----------------------------------------------------
 
-    def _draw_topics(self) -> None:
+    def draw_topics(self) -> None:
         """Draw T, then the soft topic. What is needed for the weight of this state is kept in `law`."""
         chain = self.chain
-        used = self._empty_last()
+        used = self.empty_last()
         self.law = self.topics_given(used, self.sizes[:used])
         values, _, tilted = self.law
         chain.topics = int(values[_draw(tilted, chain.rng)])
-        if chain.topics > self._counts[2].size:
-            self._counts = self._counted(chain.topics + ROOM)
+        if chain.topics > self.counts[2].size:
+            self.counts = self.counted(chain.topics + ROOM)
         chain.soft = _draw(self.soft_topic.bias(chain.topics)(self.sizes), chain.rng)
 
     def topics_given(self, used: int, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -256,7 +197,7 @@ class Sampler:
         topics = max(used, self.topic_prior.low)
         while topics in self.topic_prior:
             values.append(topics)
-            exact.append(self._log_exact(topics, used))
+            exact.append(self.log_exact(topics, used))
             tilted.append(exact[-1] + self._log_tilt(topics, sizes))
             falling = topics >= used + self.topic_prior.rises  # under a Poisson prior it can fall and rise again before
             if falling and all(x[-1] < max(x) - NEGLIGIBLE and x[-1] < x[-2] for x in (exact, tilted)):
@@ -264,7 +205,7 @@ class Sampler:
             topics += 1
         return np.array(values), np.array(exact), np.array(tilted)
 
-    def _log_exact(self, topics: int, used: int) -> float:
+    def log_exact(self, topics: int, used: int) -> float:
         """log p(T, partition | w), without what does not depend on T."""
         labellings = math.lgamma(topics + 1) - math.lgamma(topics - used + 1)
         return self.topic_prior.log_density(topics) + self.normaliser(topics) + labellings
@@ -274,12 +215,12 @@ class Sampler:
         weight = log_weight(self.soft_topic.bias(topics), sizes, topics - len(sizes))
         return weight + self.chain.lifts.get(topics, 0.0)
 
-    def _empty_last(self) -> int:
+    def empty_last(self) -> int:
         """Renumber the topics so that the empty ones come last; returns how many are in use."""
         chain, last = self.chain, self.chain.topics - 1
         for topic in np.flatnonzero(self.sizes == 0)[::-1]:
             if topic != last:
-                _rename(chain.assignments, *self._counts, last, int(topic))
+                _rename(chain.assignments, *self.counts, last, int(topic))
             last -= 1
         return last + 1
 
@@ -287,7 +228,7 @@ class Sampler:
 
     def _split_or_merge(self) -> None:
         chain = self.chain
-        used = self._empty_last()
+        used = self.empty_last()
         if chain.rng.random() < 0.5:
             self._split(used)
         elif used > 1:
@@ -339,7 +280,7 @@ class Sampler:
 
     def _log_topics(self, topics: int, sizes: np.ndarray) -> float:
         """What the log density of a state has beside the tokens of the pair."""
-        return self._log_exact(topics, len(sizes)) + self._log_tilt(topics, sizes)
+        return self.log_exact(topics, len(sizes)) + self._log_tilt(topics, sizes)
 
     def _log_pairs(self, assignments: np.ndarray, used: int) -> np.ndarray:
         """log probabilities of the pairs, in the order of np.triu_indices."""
@@ -361,7 +302,7 @@ class Sampler:
         chain.moves.append((chain.done, float(split), float(tokens), log_work, log_ratio, float(accepted)))
         if accepted:
             chain.assignments, chain.topics = assignments, chain.topics + more
-            self._counts = self._counted(chain.topics + ROOM)
+            self.counts = self.counted(chain.topics + ROOM)
 
     # -- 4. alpha and eta ---------------------------------------------------------------------------------
 
@@ -369,7 +310,7 @@ class Sampler:
         """Draw alpha and eta given T and z. If the weights of the soft topic have levels, they depend on alpha, so the
         soft topic is summed out; it is drawn next."""
         chain, topics, lengths = self.chain, self.chain.topics, self.corpus.document_lengths
-        document_topic, term_topic, topic_total = (counts[..., :topics] for counts in self._counts)
+        document_topic, term_topic, topic_total = (counts[..., :topics] for counts in self.counts)
         of_z = of_alpha(document_topic, lengths)
 
         def log_density(log_alpha: float) -> float:
@@ -433,7 +374,7 @@ class Sampler:
 
     def log_joint(self) -> float:
         """log p(w, z | T) of the present state."""
-        document_topic, term_topic, totals = (np.ascontiguousarray(c[..., : self.chain.topics]) for c in self._counts)
+        document_topic, term_topic, totals = (np.ascontiguousarray(c[..., : self.chain.topics]) for c in self.counts)
         data = (self.corpus.documents, self.corpus.terms, np.full(self.chain.topics, self.alpha), self.eta)
         return log_joint(State(*data, self.chain.assignments, document_topic, term_topic, totals))
 
@@ -481,13 +422,13 @@ def run_chain(
     """Run one chain to its end, from its checkpoint if there is one. With `hyper`, alpha and eta are sampled as well,
     between these ends; `found` are assignments to start from."""
     chain = checkpoint.load() or _new_chain(corpus, prior, walk, number, seed, found)
-    sampler = Sampler(_part_of(corpus, chain.part), prior, walk.topics, chain)
+    sampler = Sampler(part_of(corpus, chain.part), prior, walk.topics, chain)
     if chain.part is not None:  # an iteration takes as long as with all documents
         sampler.sweeps = min(corpus.token_count // len(chain.part), SWEEPS)
     while chain.done < len(chain.trace):
-        sampler = _next_phase(corpus, sampler, walk.burn_in)
+        sampler = next_phase(corpus, sampler, walk.burn_in)
         kept, half, quarter = (chain.done - part for part in (walk.burn_in, walk.burn_in // 2, walk.burn_in // 4))
-        sampler.b = 1.0 - (1.0 - WARMEST) * _warmth(chain, walk.burn_in)
+        sampler.b = 1.0 - (1.0 - WARMEST) * warmth(chain, walk.burn_in)
         sampler.hyper = hyper if quarter >= 0 and sampler.b == 1.0 else None
         sampler.iterate(learning=kept < 0, pushed=half < 0)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
@@ -499,84 +440,19 @@ def run_chain(
     return chain
 
 
-def _next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
-    """What happens once, before the next iteration, in the burn-in."""
-    chain, quarter, half = sampler.chain, burn_in // 4, burn_in // 2
-    if chain.large and chain.done == quarter and np.sum(sampler.sizes > 0) > GROWN * chain.start:
-        chain.doubled = sampler.double()
-    if chain.done == half:
-        sampler.stop_pushing()
-    if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
-        sampler.weed(quarter * sampler.sweeps)
-    if chain.done == half and chain.part is not None:
-        sampler = _join(corpus, sampler)
-    return sampler
-
-
-def _warmth(chain: Chain, burn_in: int) -> float:
-    """How warm the next iteration is: 1 at the beginning of each cooling, 0 at its end and outside of it."""
-    quarter, half = burn_in // 4, burn_in // 2
-    if chain.done < quarter:
-        return (quarter - chain.done) / quarter if chain.cools else 0.0
-    return (half - chain.done) / (half - quarter) if chain.done < half and chain.doubled else 0.0
-
-
 def _new_chain(
     corpus: Corpus, prior: Prior, walk: Walk, number: int, seed: int, found: np.ndarray | None = None
 ) -> Chain:
     """A chain from random topics, or from those that were found."""
     rng, start = generator(seed, f"jump/chain-{number}"), walk.starts[number]
-    part = _draw_part(corpus, rng) if found is None and walk.burn_in > 1 and corpus.token_count > 2 * PART else None
-    large, corpus = corpus.token_count > SMALL and found is None, _part_of(corpus, part)
+    part = draw_part(corpus, rng) if found is None and walk.burn_in > 1 else None
+    large, corpus = corpus.token_count > SMALL and found is None, part_of(corpus, part)
     assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32) if found is None else found.copy()
     trace = np.full((walk.burn_in + walk.iterations, len(TRACE)), np.nan)
     batches: list[dict[int, float]] = [{} for _ in range(BATCHES)]
     chain = Chain(number, start, rng, assignments, start, 0, {}, {}, trace, batches, part=part)
     chain.cools, chain.large = start > 1 and found is None, large
     return chain
-
-
-def _draw_part(corpus: Corpus, rng: np.random.Generator) -> np.ndarray:
-    """The numbers of the tokens of random documents, about PART of them."""
-    order = rng.permutation(corpus.document_count)
-    reached = np.cumsum(corpus.document_lengths[order])
-    many = max(int(np.sum(reached <= PART)), int(np.argmax(reached > 0)) + 1)  # at least one that has tokens
-    return np.flatnonzero(np.isin(corpus.documents, order[:many]))
-
-
-def _part_of(corpus: Corpus, part: np.ndarray | None) -> Corpus:
-    """The corpus with these tokens alone; the documents of all others are empty."""
-    if part is None:
-        return corpus
-    return Corpus(corpus.documents[part], corpus.terms[part], corpus.document_count, corpus.vocabulary)
-
-
-def _join(corpus: Corpus, sampler: Sampler) -> Sampler:
-    """The same chain with all documents. The new tokens get topics by what their terms had in the part alone. They
-    settle before topics can come and go: a new topic would gain from their disorder."""
-    chain, assignments = sampler.chain, np.full(corpus.token_count, -1, np.int32)
-    assert chain.part is not None
-    used = sampler._empty_last()
-    shares = np.cumsum(sampler._counts[1][:, :used] + sampler.eta, axis=1)
-    assignments[chain.part] = chain.assignments
-    _spread(corpus.terms, shares, assignments, new_words(chain.rng))
-    state = from_assignments(corpus, used, Prior(sampler.alpha, sampler.eta), assignments)
-    for _ in range(SETTLE):
-        single_site.sweep(state, chain.rng)
-    chain.assignments, chain.part, chain.soft_topics = state.assignments, None, {}
-    joined = Sampler(corpus, sampler.prior, sampler.topic_prior, chain)
-    joined._set_topics(used)
-    joined._draw_topics()
-    return joined
-
-
-@kernel
-def _spread(terms: np.ndarray, shares: np.ndarray, assignments: np.ndarray, words: np.ndarray) -> None:
-    """Draw the topics of the tokens that have none; `shares` are the cumulated weights of the topics for each term."""
-    for i in range(len(terms)):
-        if assignments[i] < 0:
-            row = shares[terms[i]]
-            assignments[i] = min(np.searchsorted(row, uniform(words) * row[-1], side="right"), len(row) - 1)
 
 
 def run_chains(
