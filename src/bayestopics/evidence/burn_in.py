@@ -26,7 +26,7 @@ SETTLE = 20  # sweeps of all documents, when they have joined
 WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
 GROWN = 1.25  # times its start: then a chain comes from below
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps as a quarter of the burn-in
+WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps for topics that stay as a quarter of it
 
 
 def next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
@@ -68,7 +68,7 @@ def double(sampler: Sampler) -> bool:
 
 def weed(sampler: Sampler, most: int) -> None:
     """Take out the superfluous ones of the topics below half the mean size, the smallest first (`weeding`), with at
-    most so many sweeps."""
+    most so many sweeps for those that stay."""
     chain, left = sampler.chain, most
     tried: list[int] = []  # since the last topic that went
     while left > 0:
@@ -81,7 +81,7 @@ def weed(sampler: Sampler, most: int) -> None:
             break
         price = sampler.log_exact(chain.topics - 1, used - 1) - sampler.log_exact(chain.topics, used)
         gone, sweeps = _goes(sampler, small[0], price, left)
-        left -= sweeps
+        left -= 0 if gone else sweeps
         tried = [] if gone else [*tried, small[0]]
     sampler.draw_topics()
 
