@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from kept_states import KeptStates
 from numpy.testing import assert_array_equal
 from scipy.special import logsumexp
 
 import oracle
-from bayestopics.base.checkpoint import NoCheckpoint
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.evidence import burn_in, jump, weeding
-from bayestopics.evidence.jump import Chain, Sampler, run_chain
-from bayestopics.evidence.pmmh import Walk
+from bayestopics.evidence import burn_in, weeding
+from bayestopics.evidence.jump import Chain, Sampler
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.state import Prior, count
 
@@ -111,74 +106,3 @@ def test_weeding_respects_the_prior() -> None:
     sampler = sampler_at(simulated.corpus, z, Prior(0.1, 0.3), TopicPrior(5, 20))
     burn_in.weed(sampler, 20_000)
     assert np.sum(sampler.sizes > 0) == 5
-
-
-@pytest.mark.parametrize(("high", "topics"), [(20, 8), (5, 5), (4, 4)])
-def test_all_topics_are_halved_as_far_as_the_prior_allows(high: int, topics: int) -> None:
-    simulated = simulate_lda(
-        documents=60, length=100, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
-    )
-    before = simulated.truth["assignments"]
-    empty = min(high - 4, 6)  # with more empty topics than topics in use, T becomes smaller
-    sampler = sampler_at(simulated.corpus, before.copy(), Prior(0.1, 0.3), TopicPrior(1, high), empty)
-    assert burn_in.double(sampler) == (topics > 4)
-    after = sampler.chain.assignments
-    assert sampler.chain.soft < sampler.chain.topics <= high
-    assert np.sum(sampler.sizes > 0) == topics
-    assert_array_equal(sampler.sizes, np.bincount(after, minlength=sampler.chain.topics))
-    for new in range(4, topics):
-        (old,) = np.unique(before[after == new])
-        assert 0.4 < np.mean(after[before == old] == new) < 0.6
-    if topics == 5:  # the largest
-        assert np.bincount(before)[np.unique(before[after == 4])] == np.bincount(before).max()
-
-
-@pytest.mark.parametrize(("start", "doubled"), [(1, True), (12, False)])
-def test_only_a_chain_that_has_grown_is_doubled_and_cools_again(start: int, doubled: bool) -> None:
-    """And only on corpora that are not small. A chain that was killed in between goes on the same."""
-    corpus = simulate_lda(
-        documents=80, length=150, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
-    ).corpus
-    walk, seen = Walk(TopicPrior(1, 20), (start,), 5, 120), []
-
-    class Watched(Sampler):
-        def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
-            super().iterate(learning, pushed)
-            powers.append(self.b)
-            fixed.append(self.hyper is None)
-
-    def noted(name: str) -> Callable[..., Any]:
-        real = getattr(burn_in, name)
-
-        def note(sampler: Sampler, *rest: Any) -> Any:
-            seen.append((name, sampler.chain.done))
-            return real(sampler, *rest)
-
-        return note
-
-    kept = KeptStates()
-    powers: list[float] = []
-    fixed: list[bool] = []
-    watched = patch.multiple(burn_in, double=noted("double"), weed=noted("weed"))
-    with (
-        watched,
-        patch.object(jump, "Sampler", Watched),
-        patch.object(weeding, "STEPS", (20,)),
-        patch.object(jump, "EVERY", 2),
-    ):
-        whole = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, kept, hyper=(0.01, 10.0))
-        weeded = [("weed", done) for done in (60, 75, 90, 105)]
-        assert seen == ([("double", 30)] if doubled else []) + weeded
-        ramp = np.linspace(burn_in.WARMEST, 1.0, 31)[:-1]
-        np.testing.assert_allclose(powers[:30], 1.0 if start == 1 else ramp)
-        np.testing.assert_allclose(powers[30:60], ramp if doubled else 1.0)
-        assert powers[60:] == [1.0] * 65
-        assert fixed == [True] * (60 if doubled else 30) + [False] * (65 if doubled else 95)
-        for number in (29, 40, 74):
-            kept.number = number
-            again = run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, kept, hyper=(0.01, 10.0))
-            assert_array_equal(again.trace, whole.trace)
-    seen.clear()
-    with watched, patch.object(jump, "SMALL", corpus.token_count):
-        run_chain(corpus, Prior(0.1, 0.3), walk, 0, 0, NoCheckpoint())
-    assert not seen

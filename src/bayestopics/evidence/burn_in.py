@@ -2,10 +2,17 @@
 
 `jump` tells what happens when. Nothing here has to keep the posterior, because the law of the chain that is kept does
 not depend on where it begins.
+
+The posterior of a real corpus has many modes, which differ in a few topics, and a chain leaves none of them. So in the
+middle of the burn-in other topics are tried, again and again, as in basin hopping (Wales & Doye 1997): some topics are
+halved at random, or dissolved in the others; the chain is warmed and cools; and it goes on from the topics before or
+after, whichever have more mass around them. The first trials halve all topics, as long as that makes them better: so a
+chain from one topic does not stick where each further topic would have to take its words from many others.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -14,6 +21,7 @@ import numpy as np
 from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import weeding
+from bayestopics.evidence.walk import log_mass
 from bayestopics.lda import single_site
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.lda.uniforms import new_words, uniform
@@ -24,46 +32,162 @@ if TYPE_CHECKING:
 PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
 SETTLE = 20  # sweeps of all documents, when they have joined
 WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
-GROWN = 1.25  # times its start: then a chain comes from below
+TRIAL = 500  # sweeps in which other topics are tried
+COLD = 0.2  # the share of them with b = 1
+LEAST = 6  # trials: if the burn-in is short, they are shorter
+WARM = (0.86, 0.97)  # the first b of a trial is uniform between these
+SHARES = (-0.1, -0.05, 0.0, 0.1, 0.2, 0.4)  # of the topics are halved, or, if negative, dissolved; each as often
+SHORT = 20  # sweeps in one part of a rating
+NEAR, TIMES = (
+    15.0,
+    3,
+)  # nats: if ratings of whales differ by less, both are repeated, but no rating more often than this
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in, each with at most as many sweeps for topics that stay as a quarter of it
+WEEDINGS = 4  # in the second half of the burn-in, each with at most a quarter of its sweeps for topics that stay
 
 
-def next_phase(corpus: Corpus, sampler: Sampler, burn_in: int) -> Sampler:
+@dataclass
+class Best:
+    """The best topics so far of a chain that tries others."""
+
+    assignments: np.ndarray  # int32[n]
+    rating: float  # the mean of `times` ratings
+    times: int
+    doubling: bool = True  # whether all topics were halved in each trial so far, and each was a success
+    since: int = 0  # the iteration at which the present trial began
+    warmest: float = 1.0  # the first b of this trial
+
+
+class Schedule:
+    """When the parts of a burn-in begin and end, in iterations."""
+
+    def __init__(self, corpus: Corpus, sampler: Sampler, burn_in: int) -> None:
+        self.burn_in = burn_in
+        self.trials = burn_in // 4  # the first one begins; before, a chain from many topics cools
+        self.settling = 3 * burn_in // 4 if sampler.chain.large and not _is_large(corpus) else burn_in // 2
+        self.trial = max(1, min(ceil(TRIAL / sampler.sweeps), (self.settling - self.trials) // LEAST))
+        self.last = self.trials + (self.settling - self.trials) // self.trial * self.trial  # the end of the last trial
+        self.weeding = max(1, ceil((burn_in - self.settling) / WEEDINGS))  # from one to the next
+
+
+def next_phase(corpus: Corpus, sampler: Sampler, schedule: Schedule) -> Sampler:
     """What happens once, before the next iteration, in the burn-in."""
-    chain, quarter, half = sampler.chain, burn_in // 4, burn_in // 2
-    if chain.large and chain.done == quarter and np.sum(sampler.sizes > 0) > GROWN * chain.start:
-        chain.doubled = double(sampler)
-    if chain.done == half:
+    chain, burn_in = sampler.chain, schedule.burn_in
+    if chain.large and chain.done in range(schedule.trials, min(schedule.last + 1, burn_in), schedule.trial):
+        next_trial(sampler, schedule)
+    if chain.done == schedule.settling:
         sampler.stop_pushing()
-    if chain.large and half <= chain.done < burn_in and (chain.done - half) % ceil((burn_in - half) / WEEDINGS) == 0:
-        weed(sampler, quarter * sampler.sweeps)
-    if chain.done == half and chain.part is not None:
+    if chain.large and chain.done in range(schedule.settling, burn_in, schedule.weeding):
+        weed(sampler, burn_in // 4 * sampler.sweeps)
+    if chain.done == schedule.settling and chain.part is not None:
         sampler = join(corpus, sampler)
     return sampler
 
 
-def warmth(chain: Chain, burn_in: int) -> float:
-    """How warm the next iteration is: 1 at the beginning of each cooling, 0 at its end and outside of it."""
-    quarter, half = burn_in // 4, burn_in // 2
-    if chain.done < quarter:
-        return (quarter - chain.done) / quarter if chain.cools else 0.0
-    return (half - chain.done) / (half - quarter) if chain.done < half and chain.doubled else 0.0
+def power(chain: Chain, schedule: Schedule) -> float:
+    """The b of the next iteration: it rises to 1 in each cooling, and outside of them it is 1."""
+    if chain.best is not None:
+        cooled = (chain.done - chain.best.since) / ((1 - COLD) * schedule.trial)
+        return min(1.0, chain.best.warmest + (1 - chain.best.warmest) * cooled)
+    if chain.cools and chain.done < schedule.trials:
+        return WARMEST + (1 - WARMEST) * chain.done / schedule.trials
+    return 1.0
 
 
-# -- topics that are too few, or superfluous ----------------------------------------------------------------
+# -- other topics are tried -----------------------------------------------------------------------------------
 
 
-def double(sampler: Sampler) -> bool:
-    """Halve all topics at random, or the largest, as far as the prior allows; returns whether any was halved."""
+def next_trial(sampler: Sampler, schedule: Schedule) -> None:
+    """Compare what the last trial has found with the best topics, go on from the better ones, and begin the next."""
+    chain = sampler.chain
+    if chain.best is None:
+        chain.best = _rated(sampler)
+    else:
+        _compare(sampler, chain.best)
+    best = chain.best
+    _put(sampler, best.assignments)
+    if chain.done == schedule.last:
+        chain.best = None
+        return
+    best.since = chain.done
+    best.warmest = WARMEST if best.doubling else chain.rng.uniform(*WARM)
+    share = 1.0 if best.doubling else chain.rng.choice(SHARES)
+    (halve if share >= 0 else dissolve)(sampler, abs(share))
+
+
+def _compare(sampler: Sampler, best: Best) -> None:
+    """If the present topics have more mass around them than the best ones, they are the best from now on."""
+    chain = sampler.chain
+    found = _rated(sampler)
+    if chain.hyper is not None:  # alpha and eta have changed
+        _put(sampler, best.assignments)
+        best.rating, best.times = rate(sampler), 1
+    while found.times < TIMES and abs(found.rating - best.rating) < NEAR:
+        for one in (found, best):
+            if one.times < TIMES:
+                _put(sampler, one.assignments)
+                one.rating, one.times = (one.times * one.rating + rate(sampler)) / (one.times + 1), one.times + 1
+    if found.rating > best.rating:
+        best.assignments, best.rating, best.times = found.assignments, found.rating, found.times
+    else:
+        best.doubling = False
+
+
+def _rated(sampler: Sampler) -> Best:
+    rating = rate(sampler)  # this also renumbers the topics
+    return Best(sampler.chain.assignments.copy(), rating, 1)
+
+
+def _put(sampler: Sampler, assignments: np.ndarray) -> None:
+    sampler.chain.assignments = assignments.copy()
+    sampler.set_topics(int(assignments.max()) + 1)
+    sampler.draw_topics()
+
+
+def rate(sampler: Sampler) -> float:
+    """The log of the mass around the present topics, times nu(T). The empty ones are dropped."""
+    chain = sampler.chain
+    sampler.set_topics(sampler.empty_last())
+    prior = Prior(sampler.alpha, sampler.eta)
+    state = from_assignments(sampler.corpus, chain.topics, prior, chain.assignments.copy())
+    return log_mass(sampler.corpus, state, prior, SHORT, chain.rng) + sampler.topic_prior.log_density(chain.topics)
+
+
+def halve(sampler: Sampler, share: float) -> None:
+    """Halve some topics at random, as far as the prior allows: any, or one and those that are most like it."""
     chain, used = sampler.chain, sampler.empty_last()
-    more = min(used, (sampler.topic_prior.high or 2 * used) - used)
-    for new, topic in enumerate(np.argsort(-sampler.sizes[:used], kind="stable")[:more], start=used):
+    order = chain.rng.permutation(used)
+    if chain.rng.random() < 0.5:
+        terms = sampler.counts[1][:, :used] / np.linalg.norm(sampler.counts[1][:, :used], axis=0)
+        order = np.argsort(-(terms.T @ terms[:, order[0]]), kind="stable")
+    most = (sampler.topic_prior.high or 2 * used) - used
+    more = order[: min(ceil(share * used), most)]
+    for new, topic in enumerate(more, start=used):
         tokens = np.flatnonzero(chain.assignments == topic)
         chain.assignments[tokens[chain.rng.random(len(tokens)) < 0.5]] = new
-    sampler.set_topics(used + more)
+    sampler.set_topics(used + len(more))
     sampler.draw_topics()
-    return more > 0
+
+
+def dissolve(sampler: Sampler, share: float) -> None:
+    """Give the tokens of some topics to others that have their terms, as far as the prior allows: of any, or of the
+    smallest ones."""
+    chain, used = sampler.chain, sampler.empty_last()
+    order = chain.rng.permutation(used)
+    if chain.rng.random() < 0.5:
+        order = np.argsort(sampler.sizes[:used], kind="stable")
+    most = max(0, used - sampler.topic_prior.low)
+    gone, stay = np.split(order, [min(ceil(share * used), most)])
+    numbers = np.full(used, -1, np.int32)
+    numbers[stay] = np.arange(len(stay))
+    chain.assignments = numbers[chain.assignments]
+    shares = np.cumsum(sampler.counts[1][:, stay] + sampler.eta, axis=1)
+    _spread(sampler.corpus.terms, shares, chain.assignments, new_words(chain.rng))
+    sampler.set_topics(used - len(gone))
+    sampler.draw_topics()
+
+
+# -- superfluous topics ---------------------------------------------------------------------------------------
 
 
 def weed(sampler: Sampler, most: int) -> None:
@@ -110,9 +234,13 @@ def _goes(sampler: Sampler, topic: int, price: float, most: int) -> tuple[bool, 
 # -- a part of the documents ---------------------------------------------------------------------------------
 
 
+def _is_large(corpus: Corpus) -> bool:
+    return corpus.token_count > 2 * PART
+
+
 def draw_part(corpus: Corpus, rng: np.random.Generator) -> np.ndarray | None:
     """The numbers of the tokens of random documents, about PART of them; None for a corpus that is not large."""
-    if corpus.token_count <= 2 * PART:
+    if not _is_large(corpus):
         return None
     order = rng.permutation(corpus.document_count)
     reached = np.cumsum(corpus.document_lengths[order])

@@ -13,15 +13,20 @@ The target is the posterior p(T, z | w), on all T at once. One iteration is
 
 Each keeps the posterior times the mean weight of the soft topic. So draws are weighted by the inverse of that mean; and
 because the law of T given the partition is known, all T get their share of each draw. The weights of the soft topic are
-learnt during the burn-in and then kept, so that the chain that is used has a fixed law. In the first half of the
-burn-in, to come near the posterior, a chain is pushed on from T and sizes at which it stays (Wang & Landau 2001), and
-in its first quarter one that starts with several topics is warmed and cools slowly: it samples p(z) p(w | z)^b, where b
-rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile, because random
-topics look as if alpha were infinite. On all but small corpora, and unless it starts from topics that were found, a
-chain that has clearly more topics after a quarter of the burn-in than at its start comes from below, where it would
-stick: all its topics are halved at random, and in the second quarter it cools from above. In the second half,
-superfluous topics are taken out now and then (`weeding`). On a large corpus the first half of the burn-in has only a
-part of the documents, because topics of many tokens shrink and grow slowly; then the other documents join in.
+learnt during the burn-in and then kept, so that the chain that is used has a fixed law.
+
+The burn-in (`burn_in`) only decides where that chain begins, and has three parts:
+
+1. In the first quarter a chain that starts with several topics is warm and cools slowly: it samples p(z) p(w | z)^b,
+   where b rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile,
+   because random topics look as if alpha were infinite.
+2. Up to three quarters, on all but small corpora and unless the chain starts from topics that were found, it tries
+   other topics and goes on from the best ones. Up to here a chain is also pushed on from T and sizes at which it stays
+   (Wang & Landau 2001).
+3. In the rest, superfluous topics are taken out now and then (`weeding`).
+
+A large corpus has only a part of its documents in the first half, because topics of many tokens shrink and grow slowly;
+then the other documents join, and the third part begins.
 
 Chains from different starts are independent of each other, and the same for any number of workers.
 """
@@ -42,7 +47,7 @@ from bayestopics.base.processes import in_processes
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.evidence.burn_in import WARMEST, draw_part, next_phase, part_of, warmth
+from bayestopics.evidence.burn_in import Best, Schedule, draw_part, next_phase, part_of, power
 from bayestopics.evidence.pair_moves import Pair
 from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, level_of, log_weight, soft_sweep
@@ -62,7 +67,7 @@ TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps:
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
-# tokens: up to here the weights of the soft topic have levels of alpha, and nothing is doubled or weeded
+# tokens: up to here the weights of the soft topic have levels of alpha, and no other topics are tried, nor any weeded
 SMALL = 10_000
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
@@ -98,8 +103,8 @@ class Chain:
     drawn: np.ndarray | None = None  # int32[N]: the assignments of one of them, drawn by their weights
     done: int = 0
     cools: bool = False  # whether it begins warm
-    large: bool = False  # whether its topics are doubled, if it has grown, and weeded
-    doubled: bool = False
+    large: bool = False  # whether it tries other topics, and is weeded
+    best: Best | None = None  # while it tries others
     part: np.ndarray | None = None  # the numbers of the tokens that it has, if not all
     hyper: tuple[float, float] | None = None  # alpha and eta, if they are sampled
     drawn_by_topics: dict[int, Drawn] = field(default_factory=dict)  # one state for each T, if they are sampled
@@ -425,12 +430,13 @@ def run_chain(
     sampler = Sampler(part_of(corpus, chain.part), prior, walk.topics, chain)
     if chain.part is not None:  # an iteration takes as long as with all documents
         sampler.sweeps = min(corpus.token_count // len(chain.part), SWEEPS)
+    schedule = Schedule(corpus, sampler, walk.burn_in)
     while chain.done < len(chain.trace):
-        sampler = next_phase(corpus, sampler, walk.burn_in)
-        kept, half, quarter = (chain.done - part for part in (walk.burn_in, walk.burn_in // 2, walk.burn_in // 4))
-        sampler.b = 1.0 - (1.0 - WARMEST) * warmth(chain, walk.burn_in)
-        sampler.hyper = hyper if quarter >= 0 and sampler.b == 1.0 else None
-        sampler.iterate(learning=kept < 0, pushed=half < 0)
+        sampler = next_phase(corpus, sampler, schedule)
+        kept = chain.done - walk.burn_in
+        sampler.b = power(chain, schedule)
+        sampler.hyper = hyper if chain.done >= schedule.trials and sampler.b == 1.0 else None
+        sampler.iterate(learning=kept < 0, pushed=chain.done < schedule.settling)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
         if not finite(chain.trace[chain.done - 1][5]):
             raise not_finite("the mean of T given the partition", chain.done - 1, checkpoint, chain.assignments)

@@ -1,0 +1,297 @@
+"""The burn-in of a chain over (T, z): other topics are tried, and the chain goes on from the best ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from kept_states import KeptStates
+from numpy.testing import assert_array_equal
+
+from bayestopics.base.checkpoint import NoCheckpoint
+from bayestopics.corpus.corpus import Corpus
+from bayestopics.corpus.synthetic import Simulated, simulate_lda
+from bayestopics.evidence import burn_in, jump, weeding
+from bayestopics.evidence.burn_in import Best, Schedule
+from bayestopics.evidence.jump import Chain, Sampler, run_chain
+from bayestopics.evidence.pmmh import Walk
+from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.lda.state import Prior
+
+PRIOR = Prior(0.1, 0.3)
+
+
+def simulated(documents: int = 60, length: int = 100) -> Simulated:
+    return simulate_lda(
+        documents=documents, length=length, terms=60, topics=4, alpha=0.1, eta=0.3, rng=np.random.default_rng(2)
+    )
+
+
+def sampler_at(corpus: Corpus, z: np.ndarray, topic_prior: TopicPrior, empty: int = 0) -> Sampler:
+    topics = int(z.max()) + 1 + empty
+    chain = Chain(0, topics, np.random.default_rng(0), z.astype(np.int32), topics, topics - 1, {}, {}, np.empty(0))
+    return Sampler(corpus, PRIOR, topic_prior, chain)
+
+
+def check(sampler: Sampler) -> None:
+    chain = sampler.chain
+    assert chain.soft < chain.topics
+    assert chain.topics in sampler.topic_prior
+    assert chain.assignments.min() >= 0
+    assert_array_equal(sampler.sizes, np.bincount(chain.assignments, minlength=chain.topics))
+
+
+@pytest.mark.parametrize(("high", "topics"), [(20, 8), (5, 5), (4, 4)])
+def test_topics_are_halved_as_far_as_the_prior_allows(high: int, topics: int) -> None:
+    one = simulated()
+    before = one.truth["assignments"]
+    empty = min(high - 4, 6)  # with more empty topics than topics in use, T becomes smaller
+    sampler = sampler_at(one.corpus, before.copy(), TopicPrior(1, high), empty)
+    burn_in.halve(sampler, 1.0)
+    check(sampler)
+    after = sampler.chain.assignments
+    assert np.sum(sampler.sizes > 0) == topics
+    for new in range(4, topics):
+        (old,) = np.unique(before[after == new])
+        assert 0.4 < np.mean(after[before == old] == new) < 0.6
+
+
+@pytest.mark.parametrize(("share", "topics"), [(0.0, 4), (0.1, 5), (0.25, 5), (0.4, 6)])
+def test_a_share_of_the_topics_is_halved(share: float, topics: int) -> None:
+    one = simulated()
+    sampler = sampler_at(one.corpus, one.truth["assignments"].copy(), TopicPrior(1, 20))
+    burn_in.halve(sampler, share)
+    assert np.sum(sampler.sizes > 0) == topics
+
+
+def test_like_topics_are_halved_together() -> None:
+    """Of five topics two are the halves of one. If they are halved together more often than others, half of the
+    time is spent on neighbours."""
+    one = simulated()
+    z, rng = one.truth["assignments"], np.random.default_rng(1)
+    z = np.where((z == 0) & (rng.random(len(z)) < 0.5), 4, z)
+    pairs = []
+    for seed in range(200):
+        sampler = sampler_at(one.corpus, z.copy(), TopicPrior(1, 20))
+        sampler.chain.rng = np.random.default_rng(seed)
+        burn_in.halve(sampler, 0.4)
+        pairs.append(tuple(np.unique(z[sampler.chain.assignments >= 5])))
+    assert len(set(pairs)) == 10
+    # 1 of 10 if the pair is drawn at random, and 2 of 5 if it is one topic and the one that is most like it
+    assert 0.25 - 0.1 < pairs.count((0, 4)) / 200 < 0.25 + 0.1
+
+
+@pytest.mark.parametrize(("low", "share", "topics"), [(1, 0.1, 3), (1, 0.5, 2), (1, 1.0, 1), (3, 0.5, 3), (4, 0.5, 4)])
+def test_topics_are_dissolved_as_far_as_the_prior_allows(low: int, share: float, topics: int) -> None:
+    one = simulated()
+    before = one.truth["assignments"]
+    for seed in range(5):
+        sampler = sampler_at(one.corpus, before.copy(), TopicPrior(low, 20), 2)
+        sampler.chain.rng = np.random.default_rng(seed)
+        burn_in.dissolve(sampler, share)
+        check(sampler)
+        after = sampler.chain.assignments
+        assert np.sum(sampler.sizes > 0) == topics
+        stayed = 0  # topics that nothing was taken from
+        for old in range(4):
+            stayed += len(np.unique(after[before == old])) == 1
+        assert stayed >= topics
+
+
+def test_the_smallest_topics_are_dissolved_more_often() -> None:
+    one = simulated()
+    z, rng = one.truth["assignments"], np.random.default_rng(1)
+    z = np.where(rng.random(len(z)) < 0.02, 4, z)
+    gone = 0
+    for seed in range(100):
+        sampler = sampler_at(one.corpus, z.copy(), TopicPrior(1, 20))
+        sampler.chain.rng = np.random.default_rng(seed)
+        burn_in.dissolve(sampler, 0.1)
+        gone += len(np.unique(sampler.chain.assignments[z == 4])) > 1
+    assert 0.5 < gone / 100 < 0.7  # always in one half, and in a fifth of the other
+
+
+@pytest.mark.parametrize("low", [1, 6])
+def test_the_rating_is_the_mass_around_the_topics(low: int) -> None:
+    """If two topics are mixed up, there is less mass; and empty topics do not count, unless the prior asks for them."""
+    one, ratings = simulated(), {}
+    z = one.truth["assignments"]
+    for name, topics in (("true", z), ("merged", np.minimum(z, 2)), ("empty", z)):
+        sampler = sampler_at(one.corpus, topics, TopicPrior(low, 20, "poisson", 4.0), 2 * (name == "empty"))
+        ratings[name] = burn_in.rate(sampler)
+        assert sampler.chain.topics == max(low, len(np.unique(topics)))
+    assert ratings["true"] > ratings["merged"] + 100
+    assert ratings["true"] == pytest.approx(ratings["empty"], abs=1e-6)
+
+
+def test_the_rating_has_the_prior_of_t() -> None:
+    one = simulated()
+    z = one.truth["assignments"]
+    flat, poisson = (
+        burn_in.rate(sampler_at(one.corpus, z, prior))
+        for prior in (TopicPrior(1, 20), TopicPrior(1, 20, "poisson", 1.0))
+    )
+    want = TopicPrior(1, 20, "poisson", 1.0).log_density(4) - TopicPrior(1, 20).log_density(4)
+    assert poisson - flat == pytest.approx(want)
+
+
+@pytest.mark.parametrize(
+    ("burn", "tokens", "large", "trials", "settling", "trial", "last"),
+    [
+        (20_000, 50_000, True, 5000, 15_000, 500, 15_000),
+        (20_000, 200_000, True, 5000, 10_000, 500, 10_000),  # with a part of the documents
+        (20_000, 5_000, False, 5000, 10_000, 500, 10_000),
+        (1200, 50_000, True, 300, 900, 100, 900),
+        (10, 50_000, True, 2, 7, 1, 7),
+        (0, 50_000, True, 0, 0, 1, 0),
+    ],
+)
+def test_the_parts_of_the_burn_in(
+    burn: int, tokens: int, large: bool, trials: int, settling: int, trial: int, last: int
+) -> None:
+    corpus = Corpus(np.zeros(tokens, np.int32), np.zeros(tokens, np.int32), 1, ["a"])
+    sampler = sampler_at(corpus, np.zeros(tokens, np.int32), TopicPrior(1, 9))
+    sampler.chain.large = large
+    sampler.sweeps = 1
+    schedule = Schedule(corpus, sampler, burn)
+    assert (schedule.trials, schedule.settling) == (trials, settling)
+    assert (schedule.trial, schedule.last) == (trial, last)
+    sampler.sweeps = 5
+    assert Schedule(corpus, sampler, burn).trial == min(100, trial)
+
+
+class Watched(Sampler):
+    """Notes what each iteration finds."""
+
+    def iterate(self, learning: bool, pushed: bool = False) -> None:  # type: ignore[override]
+        done = self.chain.done
+        if done not in NOTED:
+            NOTED[done] = (self.b, self.hyper is None, self.chain.assignments.copy())
+        super().iterate(learning, pushed)
+
+
+NOTED: dict[int, tuple[float, bool, np.ndarray]] = {}
+
+
+@pytest.mark.parametrize("start", [1, 12])
+@pytest.mark.parametrize(
+    ("ratings", "shares", "best"),
+    [
+        ([5, 4, 3, 2, 1, 0, -1], [1.0] + [None] * 5, 0),  # the topics before all trials
+        ([1, 2, 3, 2, 1, 1, 2], [1.0, 1.0, 1.0, None, None, None], 2),
+        ([1, 2, 3, 4, 5, 6, 7], [1.0] * 6, 6),
+        ([1, 0, 3, 4, 2, 2, 2], [1.0] + [None] * 5, 3),
+    ],
+)
+def test_the_chain_goes_on_from_the_best_topics(
+    start: int, ratings: list[float], shares: list[float | None], best: int
+) -> None:
+    """A chain that was killed in between goes on the same. On small corpora nothing is tried."""
+    corpus = simulated(80, 150).corpus
+    walk, kept = Walk(TopicPrior(1, 20), (start,), 5, 120), KeptStates()
+    seen: list[tuple[str, int]] = []
+    halved: list[float] = []
+    rated: dict[int, np.ndarray] = {}
+
+    def noted(name: str) -> Callable[..., Any]:
+        real = getattr(burn_in, name)
+
+        def note(sampler: Sampler, *rest: Any) -> Any:
+            seen.append((name, sampler.chain.done))
+            if name in ("halve", "dissolve") and len(halved) < len(shares):
+                halved.append(rest[0])
+            return real(sampler, *rest)
+
+        return note
+
+    def rate(sampler: Sampler) -> float:
+        sampler.empty_last()
+        done, z = sampler.chain.done, sampler.chain.assignments
+        if done not in rated:
+            rated[done] = z.copy()
+        (of,) = (of for of, other in rated.items() if np.array_equal(z, other))
+        return 100.0 * ratings[(of - 30) // 10]
+
+    NOTED.clear()
+    names = {name: noted(name) for name in ("halve", "dissolve", "weed")}
+    with (
+        patch.multiple(burn_in, rate=rate, **names),
+        patch.object(jump, "Sampler", Watched),
+        patch.object(weeding, "STEPS", (20,)),
+        patch.object(jump, "EVERY", 2),
+    ):
+        whole = run_chain(corpus, PRIOR, walk, 0, 0, kept, hyper=(0.01, 10.0))
+        assert [done for name, done in seen if name != "weed"] == [30, 40, 50, 60, 70, 80]
+        assert [done for name, done in seen if name == "weed"] == [90, 98, 106, 114]
+        for have, want in zip(halved, shares, strict=True):
+            assert have == want if want else have in np.abs(burn_in.SHARES)
+        assert_array_equal(np.unique(rated[30 + 10 * best]), np.arange(len(np.unique(rated[30 + 10 * best]))))
+        if len(np.unique(NOTED[90][2])) == len(np.unique(rated[30 + 10 * best])):  # nothing was weeded
+            assert_array_equal(NOTED[90][2], rated[30 + 10 * best])
+        powers = np.array([NOTED[done][0] for done in range(125)])
+        np.testing.assert_allclose(powers[:30], 1.0 if start == 1 else np.linspace(burn_in.WARMEST, 1.0, 31)[:-1])
+        for number, share in enumerate(shares):
+            trial = powers[30 + 10 * number :][:10]
+            np.testing.assert_allclose(trial, np.minimum(trial[0] + (1 - trial[0]) * np.arange(10) / 8, 1.0))
+            assert trial[0] == burn_in.WARMEST if share else burn_in.WARM[0] < trial[0] < burn_in.WARM[1]
+        assert powers[90:].tolist() == [1.0] * 35
+        fixed = np.array([NOTED[done][1] for done in range(125)])
+        assert fixed[:30].all()
+        assert_array_equal(fixed[30:], powers[30:] < 1.0)
+        for number in (29, 33, 45, 74, 100):
+            kept.number = number
+            again = run_chain(corpus, PRIOR, walk, 0, 0, kept, hyper=(0.01, 10.0))
+            assert_array_equal(again.trace, whole.trace)
+        seen.clear()
+        with patch.object(jump, "SMALL", corpus.token_count):
+            run_chain(corpus, PRIOR, walk, 0, 0, NoCheckpoint())
+        assert not seen
+
+
+def test_ratings_that_are_close_are_repeated() -> None:
+    one = simulated()
+    found, best = one.truth["assignments"].astype(np.int32), np.zeros(one.corpus.token_count, np.int32)
+    ratings = {4: iter([10.0, 0.0, -10.0]), 1: iter([9.0, 12.0])}
+    sampler = sampler_at(one.corpus, found, TopicPrior(1, 9))
+
+    def rate(sampler: Sampler) -> float:
+        return next(ratings[len(np.unique(sampler.chain.assignments))])
+
+    state = Best(best, 0.0, 1)
+    with patch.object(burn_in, "rate", rate):
+        burn_in._compare(sampler, state)
+    assert (state.rating, state.times, state.doubling) == (7.0, 3, False)  # the mean of 0, 9 and 12, against 0
+    assert_array_equal(state.assignments, best)
+
+
+def test_if_alpha_and_eta_are_drawn_the_best_topics_are_rated_again() -> None:
+    one = simulated()
+    z = one.truth["assignments"].astype(np.int32)
+    sampler = sampler_at(one.corpus, z, TopicPrior(1, 9))
+    sampler.chain.hyper = (0.1, 0.3)
+    state = Best(np.minimum(z, 2), 0.0, 3)  # a rating that is far too high: of another alpha and eta
+    burn_in._compare(sampler, state)
+    assert_array_equal(state.assignments, z)
+
+
+def test_without_a_burn_in_nothing_is_tried() -> None:
+    """The chain that is used must keep its law."""
+    never = dict.fromkeys(("rate", "weed", "halve", "dissolve"), lambda *_: pytest.fail("tried"))
+    with patch.multiple(burn_in, **never):
+        run_chain(simulated(80, 150).corpus, PRIOR, Walk(TopicPrior(1, 20), (3,), 5, 0), 0, 0, NoCheckpoint())
+
+
+@pytest.mark.parametrize("doubled", [True, False])
+def test_a_chain_from_one_topic_finds_them_all(doubled: bool) -> None:
+    """If no topics are doubled at the beginning, it is too slow for that."""
+    corpus = simulate_lda(
+        documents=150, length=100, terms=100, topics=8, alpha=0.1, eta=0.2, rng=np.random.default_rng(7)
+    ).corpus
+    walk = Walk(TopicPrior(1, 40), (1,), 20, 800)
+    with patch.object(burn_in, "halve", burn_in.halve if doubled else lambda *_: None):
+        chain = run_chain(corpus, Prior(0.1, 0.2), walk, 0, 0, NoCheckpoint())
+    used = chain.trace[800:, jump.TRACE.index("occupied")]
+    assert (used == 8).all() == doubled
