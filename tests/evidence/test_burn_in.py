@@ -116,14 +116,15 @@ def test_the_smallest_topics_are_dissolved_more_often() -> None:
 
 @pytest.mark.parametrize("low", [1, 6])
 def test_the_rating_is_the_mass_around_the_topics(low: int) -> None:
-    """If two topics are mixed up, there is less mass; and empty topics do not count, unless the prior asks for them."""
+    """If two topics are mixed up, there is less mass. Empty topics do not count, unless the prior asks for them; then
+    the rating may use them to part the two again."""
     one, ratings = simulated(), {}
     z = one.truth["assignments"]
     for name, topics in (("true", z), ("merged", np.minimum(z, 2)), ("empty", z)):
         sampler = sampler_at(one.corpus, topics, TopicPrior(low, 20, "poisson", 4.0), 2 * (name == "empty"))
         ratings[name] = burn_in.rate(sampler)
         assert sampler.chain.topics == max(low, len(np.unique(topics)))
-    assert ratings["true"] > ratings["merged"] + 100
+    assert low > 1 or ratings["true"] > ratings["merged"] + 100
     assert ratings["true"] == pytest.approx(ratings["empty"], abs=1e-6)
 
 
@@ -145,7 +146,9 @@ def test_the_rating_has_the_prior_of_t() -> None:
         (20_000, 200_000, True, 5000, 10_000, 500, 10_000),  # with a part of the documents
         (20_000, 5_000, False, 5000, 10_000, 500, 10_000),
         (1200, 50_000, True, 300, 900, 100, 900),
-        (10, 50_000, True, 2, 7, 1, 7),
+        (100_000, 50_000, True, 5000, 95_000, 500, 95_000),  # a long burn-in has more trials, not longer ends
+        (10, 50_000, True, 3, 7, 1, 7),
+        (2, 50_000, True, 1, 1, 1, 1),
         (0, 50_000, True, 0, 0, 1, 0),
     ],
 )
@@ -251,20 +254,28 @@ def test_the_chain_goes_on_from_the_best_topics(
         assert not seen
 
 
-def test_ratings_that_are_close_are_repeated() -> None:
+@pytest.mark.parametrize(
+    ("ratings", "better", "left"),
+    [
+        ([-25.0, 99.0, 99.0, 99.0], False, 3),  # too far below the best ones to look again
+        ([-15.0, 9.0, 12.0, -18.0], True, 0),  # the first rating was bad luck
+        ([40.0, 9.0, 12.0, -30.0], False, 0),  # and here it was good luck: the other three count
+    ],
+)
+def test_topics_are_better_if_several_ratings_are(ratings: list[float], better: bool, left: int) -> None:
     one = simulated()
     found, best = one.truth["assignments"].astype(np.int32), np.zeros(one.corpus.token_count, np.int32)
-    ratings = {4: iter([10.0, 0.0, -10.0]), 1: iter([9.0, 12.0])}
-    sampler = sampler_at(one.corpus, found, TopicPrior(1, 9))
+    sampler, state = sampler_at(one.corpus, found, TopicPrior(1, 9)), Best(best, 0.0)
 
     def rate(sampler: Sampler) -> float:
-        return next(ratings[len(np.unique(sampler.chain.assignments))])
+        assert_array_equal(sampler.chain.assignments, found)
+        return ratings.pop(0)
 
-    state = Best(best, 0.0, 1)
     with patch.object(burn_in, "rate", rate):
         burn_in._compare(sampler, state)
-    assert (state.rating, state.times, state.doubling) == (7.0, 3, False)  # the mean of 0, 9 and 12, against 0
-    assert_array_equal(state.assignments, best)
+    assert len(ratings) == left
+    assert (state.rating, state.doubling) == ((1.0, True) if better else (0.0, False))
+    assert_array_equal(state.assignments, found if better else best)
 
 
 def test_if_alpha_and_eta_are_drawn_the_best_topics_are_rated_again() -> None:
@@ -272,7 +283,7 @@ def test_if_alpha_and_eta_are_drawn_the_best_topics_are_rated_again() -> None:
     z = one.truth["assignments"].astype(np.int32)
     sampler = sampler_at(one.corpus, z, TopicPrior(1, 9))
     sampler.chain.hyper = (0.1, 0.3)
-    state = Best(np.minimum(z, 2), 0.0, 3)  # a rating that is far too high: of another alpha and eta
+    state = Best(np.minimum(z, 2), 0.0)  # a rating that is far too high: of another alpha and eta
     burn_in._compare(sampler, state)
     assert_array_equal(state.assignments, z)
 
@@ -294,4 +305,4 @@ def test_a_chain_from_one_topic_finds_them_all(doubled: bool) -> None:
     with patch.object(burn_in, "halve", burn_in.halve if doubled else lambda *_: None):
         chain = run_chain(corpus, Prior(0.1, 0.2), walk, 0, 0, NoCheckpoint())
     used = chain.trace[800:, jump.TRACE.index("occupied")]
-    assert (used == 8).all() == doubled
+    assert (np.median(used) == 8) == doubled  # now and then it tries a ninth for a moment

@@ -37,11 +37,10 @@ COLD = 0.2  # the share of them with b = 1
 LEAST = 6  # trials: if the burn-in is short, they are shorter
 WARM = (0.86, 0.97)  # the first b of a trial is uniform between these
 SHARES = (-0.1, -0.05, 0.0, 0.1, 0.2, 0.4)  # of the topics are halved, or, if negative, dissolved; each as often
+ENDS = 5000  # sweeps: more than this is not needed for the first and the last part of a burn-in
 SHORT = 20  # sweeps in one part of a rating
-NEAR, TIMES = (
-    15.0,
-    3,
-)  # nats: if ratings of whales differ by less, both are repeated, but no rating more often than this
+NEAR = 20.0  # nats, about the error of one rating on whales: topics that look worse than the best ones by more are so
+TIMES = 3  # ratings are averaged before topics count as better: otherwise the luckiest rating would soon be the best
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
 WEEDINGS = 4  # in the second half of the burn-in, each with at most a quarter of its sweeps for topics that stay
 
@@ -51,8 +50,7 @@ class Best:
     """The best topics so far of a chain that tries others."""
 
     assignments: np.ndarray  # int32[n]
-    rating: float  # the mean of `times` ratings
-    times: int
+    rating: float  # a mean of several
     doubling: bool = True  # whether all topics were halved in each trial so far, and each was a success
     since: int = 0  # the iteration at which the present trial began
     warmest: float = 1.0  # the first b of this trial
@@ -62,9 +60,10 @@ class Schedule:
     """When the parts of a burn-in begin and end, in iterations."""
 
     def __init__(self, corpus: Corpus, sampler: Sampler, burn_in: int) -> None:
-        self.burn_in = burn_in
-        self.trials = burn_in // 4  # the first one begins; before, a chain from many topics cools
-        self.settling = 3 * burn_in // 4 if sampler.chain.large and not _is_large(corpus) else burn_in // 2
+        self.burn_in, large = burn_in, sampler.chain.large
+        end = min(ceil(burn_in / 4), ceil(ENDS / sampler.sweeps))
+        self.trials = end if large else burn_in // 4  # the first one begins; before, a chain from many topics cools
+        self.settling = burn_in - end if large and not _is_large(corpus) else burn_in // 2
         self.trial = max(1, min(ceil(TRIAL / sampler.sweeps), (self.settling - self.trials) // LEAST))
         self.last = self.trials + (self.settling - self.trials) // self.trial * self.trial  # the end of the last trial
         self.weeding = max(1, ceil((burn_in - self.settling) / WEEDINGS))  # from one to the next
@@ -78,7 +77,7 @@ def next_phase(corpus: Corpus, sampler: Sampler, schedule: Schedule) -> Sampler:
     if chain.done == schedule.settling:
         sampler.stop_pushing()
     if chain.large and chain.done in range(schedule.settling, burn_in, schedule.weeding):
-        weed(sampler, burn_in // 4 * sampler.sweeps)
+        weed(sampler, (burn_in - schedule.settling) * sampler.sweeps)
     if chain.done == schedule.settling and chain.part is not None:
         sampler = join(corpus, sampler)
     return sampler
@@ -101,7 +100,9 @@ def next_trial(sampler: Sampler, schedule: Schedule) -> None:
     """Compare what the last trial has found with the best topics, go on from the better ones, and begin the next."""
     chain = sampler.chain
     if chain.best is None:
-        chain.best = _rated(sampler)
+        sampler.set_topics(sampler.empty_last())
+        found = chain.assignments.copy()
+        chain.best = Best(found, _mean_rating(sampler, found))
     else:
         _compare(sampler, chain.best)
     best = chain.best
@@ -117,25 +118,24 @@ def next_trial(sampler: Sampler, schedule: Schedule) -> None:
 
 def _compare(sampler: Sampler, best: Best) -> None:
     """If the present topics have more mass around them than the best ones, they are the best from now on."""
-    chain = sampler.chain
-    found = _rated(sampler)
+    chain, rating = sampler.chain, rate(sampler)
+    found = chain.assignments.copy()
     if chain.hyper is not None:  # alpha and eta have changed
-        _put(sampler, best.assignments)
-        best.rating, best.times = rate(sampler), 1
-    while found.times < TIMES and abs(found.rating - best.rating) < NEAR:
-        for one in (found, best):
-            if one.times < TIMES:
-                _put(sampler, one.assignments)
-                one.rating, one.times = (one.times * one.rating + rate(sampler)) / (one.times + 1), one.times + 1
-    if found.rating > best.rating:
-        best.assignments, best.rating, best.times = found.assignments, found.rating, found.times
+        best.rating = _mean_rating(sampler, best.assignments)
+    if rating > best.rating - NEAR:
+        rating = _mean_rating(sampler, found)
+    if rating > best.rating:
+        best.assignments, best.rating = found, rating
     else:
         best.doubling = False
 
 
-def _rated(sampler: Sampler) -> Best:
-    rating = rate(sampler)  # this also renumbers the topics
-    return Best(sampler.chain.assignments.copy(), rating, 1)
+def _mean_rating(sampler: Sampler, assignments: np.ndarray) -> float:
+    ratings = []
+    for _ in range(TIMES):
+        _put(sampler, assignments)
+        ratings.append(rate(sampler))
+    return float(np.mean(ratings))
 
 
 def _put(sampler: Sampler, assignments: np.ndarray) -> None:
