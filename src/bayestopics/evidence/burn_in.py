@@ -42,7 +42,7 @@ SHORT = 20  # sweeps in one part of a rating
 NEAR = 20.0  # nats, about the error of one rating on whales: topics that look worse than the best ones by more are so
 TIMES = 3  # ratings are averaged before topics count as better: otherwise the luckiest rating would soon be the best
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
-WEEDINGS = 4  # in the second half of the burn-in, each with at most a quarter of its sweeps for topics that stay
+WEEDINGS = 4  # in the last part of the burn-in, each with at most as many sweeps for topics that stay as that part has
 
 
 @dataclass

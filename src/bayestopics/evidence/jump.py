@@ -17,13 +17,13 @@ learnt during the burn-in and then kept, so that the chain that is used has a fi
 
 The burn-in (`burn_in`) only decides where that chain begins, and has three parts:
 
-1. In the first quarter a chain that starts with several topics is warm and cools slowly: it samples p(z) p(w | z)^b,
-   where b rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their start meanwhile,
-   because random topics look as if alpha were infinite.
-2. Up to three quarters, on all but small corpora and unless the chain starts from topics that were found, it tries
-   other topics and goes on from the best ones. Up to here a chain is also pushed on from T and sizes at which it stays
-   (Wang & Landau 2001).
-3. In the rest, superfluous topics are taken out now and then (`weeding`).
+1. In the first quarter, or less, a chain that starts with several topics is warm and cools slowly: it samples
+   p(z) p(w | z)^b, where b rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their
+   start meanwhile, because random topics look as if alpha were infinite.
+2. Then, on all but small corpora and unless the chain starts from topics that were found, it tries other topics and
+   goes on from the best ones. Up to here a chain is also pushed on from T and sizes at which it stays (Wang & Landau
+   2001).
+3. In the last quarter, or less, superfluous topics are taken out now and then (`weeding`).
 
 A large corpus has only a part of its documents in the first half, because topics of many tokens shrink and grow slowly;
 then the other documents join, and the third part begins.
@@ -62,7 +62,7 @@ from bayestopics.lda.uniforms import new_words
 EVERY = 20  # iterations from one split or merge to the next, on average
 GENTLE = 25.0  # nats: pairs are merged with probability proportional to exp(-merging cost / GENTLE)
 TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps: to draw TOKENS, but at most SWEEPS
-# During the first half of the burn-in each sweep lowers the weight of its T and of its size of the soft topic, so that
+# Up to the last part of the burn-in each sweep lowers the weight of its T and of its size of the soft topic, so that
 # the chain is pushed on: by this many nats, constant at first and then falling as 1 / sweep. Then this is undone.
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
