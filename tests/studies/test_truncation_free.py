@@ -228,7 +228,7 @@ def test_nothing_held_out_is_learnt_from():
         stream = compute_stream.Stream.of(TINY, task)
         seen, batches = 0, []
         while seen < len(stream):
-            batches.append(stream.after(seen).toarray())
+            batches.append(stream.counts[stream.after(seen)].toarray())
             seen += len(batches[-1])
         learnt = np.concatenate(batches)
         held = compute_stream.held_out_documents(TINY.document_count, 5, 6)
