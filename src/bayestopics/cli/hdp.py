@@ -57,9 +57,9 @@ def arguments(parser: Parser) -> None:
     about = "variational methods: number of documents in one update"
     parser.add_argument("--batch-size", type=positive, default=100, metavar="S", help=about)
     about = (
-        "truncation-free only: data starts from a Gibbs run over the first documents (500; dp-mixture: 10,000) and, for "
-        "model hdp, remembers the topics of all documents; words lets one word or document at a time open a topic, as "
-        "in the paper (default: data)"
+        "truncation-free only: data starts from a Gibbs run over the first documents (500; dp-mixture: 10,000) and, "
+        "for model hdp, remembers the topics of all documents; words lets one word or document at a time open a topic, "
+        "as in the paper (default: data)"
     )
     parser.add_argument("--births", choices=list(BIRTHS), help=about)
     about = (

@@ -115,7 +115,8 @@ class MemoizedHDP(Learner):
         rate = min(1.0, part * max(1.0 / LATEST, RECENT / max(passes, 1e-300)))
         self.components.grow(labels - self.components.count)
         sums = (self.components.stored, self.components.totals, self.components.sizes)
-        for mean, now in zip(sums, (self.counts.term_topic, self.counts.topic_total, self.counts.tables), strict=True):
+        latest: tuple[np.ndarray, ...] = (self.counts.term_topic, self.counts.topic_total, self.counts.tables)
+        for mean, now in zip(sums, latest, strict=True):
             mean *= 1.0 - rate
             mean += rate * now
         self.averaged = self.drawn

@@ -22,7 +22,7 @@ LEARNERS: dict[tuple[str, str], type[Learner]] = {
     ("dp-mixture", "truncated"): TruncatedDPMixture,
 }
 
-KINDS = (*LEARNERS.values(), MemoizedHDP)  # all of them
+KINDS: tuple[type[Learner], ...] = (*LEARNERS.values(), MemoizedHDP)  # all of them
 
 
 def learner_of(model: str, method: str, births: str | None = None) -> type[Learner]:
