@@ -17,9 +17,9 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric.compute import PARTICLES, HdpSettings, split
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
+from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import left_to_right
-from bayestopics.nonparametric.hdp_memoized import MemoizedHDP
 from bayestopics.nonparametric.learners import LEARNERS, learner_of
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.hdp import drift
@@ -120,7 +120,7 @@ def test_for_people(path: Path, capsys: Capture) -> None:
 def trained(model: str, method: str, training: Corpus, births: str = "data", **prior: float) -> Learner:
     rng = generator(3, f"hdp/{model}/{method}/chain-0/learner")
     kind = learner_of(model, method, births)
-    given = prior | ({"births": births} if method == "truncation-free" and kind is not MemoizedHDP else {})
+    given = prior | ({"births": births} if kind is TruncationFreeDPMixture else {})
     learner = kind(training.term_count, rng, documents=training.document_count, **given)
     for _ in range(2):
         order = rng.permutation(training.document_count)

@@ -203,7 +203,9 @@ def learn(
         sizes = {"term_count": training.term_count, "documents": documents, "eta": settings.eta}
         given: dict[str, Any] = {**sizes, **prior}
         if settings.method == "truncation-free" and not settings.remembers:
-            given |= {"births": settings.births or BIRTHS[0], "first_pass": settings.first_pass or FIRST_PASSES[0]}
+            given["first_pass"] = settings.first_pass or FIRST_PASSES[0]
+        if (settings.model, settings.method) == ("dp-mixture", "truncation-free"):
+            given["births"] = settings.births or BIRTHS[0]
         learner, order = kind(**given, rng=generators("learner")), np.empty(0, np.int64)
     else:
         arrays, order, done.seconds, done.resumed = saved

@@ -7,13 +7,13 @@ import scipy.sparse as sparse
 
 from bayestopics.nonparametric import BIRTHS
 from bayestopics.nonparametric.dp_truncated import TruncatedDPMixture
-from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
+from bayestopics.nonparametric.dp_truncation_free import MERGE_EVERY, TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_held_out import importance_sampling
 from bayestopics.nonparametric.hdp_memoized import MemoizedHDP
 from bayestopics.nonparametric.hdp_truncated import TruncatedHDP
 from bayestopics.nonparametric.hdp_truncation_free import TruncationFreeHDP
 from bayestopics.nonparametric.stream import Learner
-from bayestopics.nonparametric.truncation_free import MERGE_EVERY, TruncationFree
+from bayestopics.nonparametric.truncation_free import TruncationFree
 
 LEARNERS: dict[tuple[str, str], type[Learner]] = {
     ("hdp", "truncation-free"): TruncationFreeHDP,
@@ -50,10 +50,10 @@ def compile_learner(kind: type[Learner]) -> None:
         learner.components.grow(learner.components.count + 4)
         learner.components.grow(1)  # it grows by half, so that some room is left
         learner.partial_fit(counts)
-        from_data = {"births": "data"}
-        learner = kind(4, rng, 4, **from_data)  # type: ignore[arg-type]
-        learner.partial_fit(counts)
-        learner.documents_seen = MERGE_EVERY - 1  # the next batch merges
-        learner.partial_fit(counts)
+    if kind is TruncationFreeDPMixture:
+        mixture = TruncationFreeDPMixture(4, rng, 4, births="data")
+        mixture.partial_fit(counts)
+        mixture.documents_seen = MERGE_EVERY - 1  # the next batch merges
+        mixture.partial_fit(counts)
     if "HDP" in kind.name:
         importance_sampling(learner, counts, 20, rng)

@@ -81,7 +81,7 @@ def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list
 def _settings(params: Mapping[str, Any], stream: Stream, rng: np.random.Generator) -> dict[str, Any]:
     settings = {"term_count": stream.counts.shape[1], "rng": rng, "documents": len(stream)}
     method, options = method_of(params)
-    if kind_of(params) is MemoizedHDP:  # its births are always from the data
+    if kind_of(params) is MemoizedHDP:  # it has no other births
         return settings
     return settings | options | ({"truncation": params["truncation"]} if method == "truncated" else {})
 
