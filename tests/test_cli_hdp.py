@@ -17,10 +17,11 @@ from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.nonparametric.compute import PARTICLES, HdpSettings, split
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
+from bayestopics.nonparametric.dp_truncation_free import TruncationFreeDPMixture
 from bayestopics.nonparametric.hdp_chain import hdp_gibbs
 from bayestopics.nonparametric.hdp_held_out import left_to_right
-from bayestopics.nonparametric.learners import LEARNERS
-from bayestopics.nonparametric.stream import Learner, minibatches
+from bayestopics.nonparametric.learners import LEARNERS, learner_of
+from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.hdp import drift
 from test_bad_input import refused
 from test_cli import answer
@@ -116,12 +117,15 @@ def test_for_people(path: Path, capsys: Capture) -> None:
 # -- against direct calls ----------------------------------------------------------------------------
 
 
-def learner_of(model: str, method: str, training: Corpus, births: str = "data", **prior: float) -> Learner:
+def trained(model: str, method: str, training: Corpus, births: str = "data", **prior: float) -> Learner:
     rng = generator(3, f"hdp/{model}/{method}/chain-0/learner")
-    given = prior | ({"births": births} if method == "truncation-free" else {})
-    learner = LEARNERS[model, method](training.term_count, rng, documents=training.document_count, **given)
-    for batch in minibatches(training, 6, rng, passes=2):
-        learner.partial_fit(batch)
+    kind = learner_of(model, method, births)
+    given = prior | ({"births": births} if kind is TruncationFreeDPMixture else {})
+    learner = kind(training.term_count, rng, documents=training.document_count, **given)
+    for _ in range(2):
+        order = rng.permutation(training.document_count)
+        for ids in (order[first : first + 6] for first in range(0, len(order), 6)):
+            learner.partial_fit(training.counts[ids], ids=ids)
     return learner
 
 
@@ -134,11 +138,11 @@ def test_held_out_of_learners(method: str) -> None:
     work = {"method": method, "sweeps": 2, "batch_size": 6, "heldout": 0.25, "seed": 3}
     prior = {"eta": 0.3, "gamma": 0.7}
     training, held_out = parts()
-    mixture = learner_of("dp-mixture", method, training, eta=0.3, concentration=0.7)
+    mixture = trained("dp-mixture", method, training, eta=0.3, concentration=0.7)
     found = hdp(CORPUS, model="dp-mixture", **work, **prior).summary()
     assert found["heldout_per_word"] == collapsed(mixture, held_out).per_word
     assert found["topics"] == {mixture.used_components(): 1.0}
-    topics = learner_of("hdp", method, training, **prior, concentration=1.3)
+    topics = trained("hdp", method, training, **prior, concentration=1.3)
     estimate = left_to_right(topics, held_out, PARTICLES, generator(3, f"hdp/hdp/{method}/chain-0/held out"))
     found = hdp(CORPUS, **work, **prior, concentration=1.3).summary()
     assert found["heldout_per_word"] == estimate.per_word
@@ -251,6 +255,7 @@ def test_births_and_the_first_pass_reach_the_learner(monkeypatch: pytest.MonkeyP
 def test_bad_tasks() -> None:
     for options in (
         {"births": "words"},
+        {"method": "truncation-free", "first_pass": "fading"},
         {"method": "truncation-free", "births": "no"},
         {"model": "lda"},
         {"method": "slice"},

@@ -38,12 +38,12 @@ def bags_of(documents: list[int], terms: list[int]) -> Bags:
     return Bags.of(counts, 3)
 
 
-def draws(components: Components, tokens: tuple, sweeps: int, count: int, blocks: bool = False, fresh: int = 0) -> list:
+def draws(components: Components, tokens: tuple, sweeps: int, count: int, blocks: bool = False) -> list:
     """(assignment, tables) with the topics numbered as in the enumeration."""
     rng, bags, swap = np.random.default_rng(1), bags_of(*tokens), np.array([1, 0])[: components.count]
     result = []
     for _ in range(count):
-        z, tables = draw_batch(components, GAMMA, CONCENTRATION, bags, sweeps, blocks, rng, fresh)
+        z, tables = draw_batch(components, GAMMA, CONCENTRATION, bags, sweeps, blocks, rng)
         numbers = np.concatenate((swap, np.arange(components.count, len(tables))))
         labels = oracle.canonical(numbers[z], components.count)
         renamed = np.zeros(len(tables), int)
@@ -69,14 +69,6 @@ def test_topics_and_tables_have_the_law_of_the_enumeration(tokens: tuple, blocks
     drawn = draws(components, tokens, 10, 4000, blocks)
     assert oracle.p_value(drawn, joint(law)) > oracle.FALSE_ALARM
     assert oracle.p_value([z for z, _ in drawn], of_topics(law)) > oracle.FALSE_ALARM
-
-
-def test_a_start_from_new_topics_leads_to_the_same_law() -> None:
-    """Without sweeps enough to forget the start it does not."""
-    components, q = two_topics()
-    law = joint(oracle.hdp_law(q, *TWO_DOCUMENTS, CONCENTRATION))
-    assert oracle.p_value(draws(components, TWO_DOCUMENTS, 20, 3000, fresh=3), law) > oracle.FALSE_ALARM
-    assert oracle.p_value(draws(components, TWO_DOCUMENTS, 0, 3000, fresh=3), law) < oracle.FALSE_ALARM
 
 
 @pytest.mark.parametrize("room", [1, 16])

@@ -57,13 +57,14 @@ def arguments(parser: Parser) -> None:
     about = "variational methods: number of documents in one update"
     parser.add_argument("--batch-size", type=positive, default=100, metavar="S", help=about)
     about = (
-        "truncation-free only: data starts from a short Gibbs run over the first 10,000 documents, words lets one word "
-        "or document at a time open a topic, as in the paper (default: data)"
+        "truncation-free only: data starts from a Gibbs run over the first documents (500; dp-mixture: 10,000) and, "
+        "for model hdp, remembers the topics of all documents; words lets one word or document at a time open a topic, "
+        "as in the paper (default: data)"
     )
     parser.add_argument("--births", choices=list(BIRTHS), help=about)
     about = (
-        "truncation-free only: in the first pass over the corpus, sequential weighs all documents equally, fading "
-        "forgets the earlier ones (default: sequential)"
+        "truncation-free only, model hdp only with births words: in the first pass over the corpus, sequential weighs "
+        "all documents equally, fading forgets the earlier ones (default: sequential)"
     )
     parser.add_argument("--first-pass", choices=list(FIRST_PASSES), help=about)
     about = "hold out this last share of the documents, from 0 to 1, and predict them (default: none are held out)"

@@ -23,8 +23,9 @@ from bayestopics.nonparametric.concentrations import ConcentrationPriors
 from bayestopics.nonparametric.dp_mixture import collapsed
 from bayestopics.nonparametric.hdp_chain import HDP_SWEEPS, step, tally
 from bayestopics.nonparametric.hdp_held_out import left_to_right, left_to_right_of_states
+from bayestopics.nonparametric.hdp_memoized import MemoizedHDP
 from bayestopics.nonparametric.hdp_state import HdpPrior, from_arrays, log_joint, random_start, to_arrays
-from bayestopics.nonparametric.learners import LEARNERS
+from bayestopics.nonparametric.learners import learner_of
 
 MOVES = {"gibbs": 0, "split-merge": 1}  # default number of moves after a sweep, as in the paper
 STATES = 20  # states of a chain over which held-out probabilities are averaged
@@ -68,6 +69,8 @@ class HdpSettings:
                 raise InputError(f"unknown {name} {value!r}; known are {', '.join(names)}")
             if value is not None and self.method != "truncation-free":
                 raise InputError(f"{name} {value} needs method truncation-free, not {self.method}")
+        if self.first_pass is not None and self.remembers:
+            raise InputError(f"first_pass {self.first_pass} needs births words or model dp-mixture: nothing fades here")
         if self.variant != "exact" and self.method != "split-merge":
             raise InputError(f"variant {self.variant} needs method split-merge; {self.method} has no variants")
         if self.moves is not None and self.method != "split-merge":
@@ -87,6 +90,11 @@ class HdpSettings:
     @property
     def sampled(self) -> bool:
         return self.method in MOVES
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the learner is the one that remembers documents, so that nothing fades."""
+        return not self.sampled and learner_of(self.model, self.method, self.births) is MemoizedHDP
 
     @property
     def work(self) -> int:
@@ -185,7 +193,8 @@ def learn(
 ) -> Outcome:
     """Stream `number` of a variational method: passes in random orders, then the score of the held-out words."""
     training, held_out = split(corpus, settings.heldout)
-    documents, kind, done = training.document_count, LEARNERS[settings.model, settings.method], Outcome()
+    documents, done = training.document_count, Outcome()
+    kind = learner_of(settings.model, settings.method, settings.births)
     saved = checkpoint.load()
     if saved is None:
         prior = {"gamma": settings.gamma, "concentration": settings.concentration}
@@ -193,8 +202,10 @@ def learn(
             prior = {"concentration": settings.gamma}
         sizes = {"term_count": training.term_count, "documents": documents, "eta": settings.eta}
         given: dict[str, Any] = {**sizes, **prior}
-        if settings.method == "truncation-free":
-            given |= {"births": settings.births or BIRTHS[0], "first_pass": settings.first_pass or FIRST_PASSES[0]}
+        if settings.method == "truncation-free" and not settings.remembers:
+            given["first_pass"] = settings.first_pass or FIRST_PASSES[0]
+        if (settings.model, settings.method) == ("dp-mixture", "truncation-free"):
+            given["births"] = settings.births or BIRTHS[0]
         learner, order = kind(**given, rng=generators("learner")), np.empty(0, np.int64)
     else:
         arrays, order, done.seconds, done.resumed = saved
@@ -206,7 +217,8 @@ def learn(
         if first == 0:
             order = learner.rng.permutation(documents)
         begin = time.perf_counter()
-        learner.partial_fit(training.counts[order[first : first + settings.batch_size]])
+        ids = order[first : first + settings.batch_size]
+        learner.partial_fit(training.counts[ids], ids=ids)
         done.seconds.append(time.perf_counter() - begin)
         if not finite(learner.components.weight):
             raise not_finite("the weight of a topic", update, checkpoint, learner.state_dict())

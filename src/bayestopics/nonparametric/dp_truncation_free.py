@@ -11,14 +11,16 @@ components that have had a term, as in the HDP, would not help: on KOS and NIPS 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sparse
 
 from bayestopics.base.jit import kernel
+from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda.uniforms import new_words, uniform
+from bayestopics.nonparametric import BIRTHS
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.dp_mixture import collapsed, log_likelihoods
 from bayestopics.nonparametric.merging import dp_log_odds, means_of_pair, merge_components
@@ -29,10 +31,18 @@ from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of
 ROOM = 16  # components that can be born before the arrays must grow
 FRESH = 50  # new components over which births from the data spread the documents
 BIRTH_SWEEPS = 10
+COLLECTED = 10_000  # documents that births from the data look at together
+MERGE_EVERY = 2_000  # documents
 
 
 class TruncationFreeDPMixture(TruncationFree):
-    """Makes `sweeps` Gibbs sweeps over a batch after a first sequential draw; a batch of one document needs none."""
+    """Makes `sweeps` Gibbs sweeps over a batch after a first sequential draw; a batch of one document needs none.
+
+    Births "words" are the paper's: a document draws a new component. With "data", the first `COLLECTED` documents wait,
+    and are then drawn together by Gibbs sweeps from a start that spreads them over new components at random: a short
+    Gibbs run. Later births are the paper's, and every `MERGE_EVERY` documents `merging` removes components that do not
+    help to predict.
+    """
 
     name = "truncation-free DP mixture"
 
@@ -47,10 +57,13 @@ class TruncationFreeDPMixture(TruncationFree):
         births: str = "words",
         first_pass: str = "sequential",
     ) -> None:
+        if births not in BIRTHS:
+            raise InputError(f"unknown births {births!r}; known are {', '.join(BIRTHS)}")
         checked(eta=eta, concentration=concentration, terms=term_count)
         settings: dict[str, Any] = {"documents": documents, "concentration": concentration, "sweeps": sweeps}
         settings |= {"births": births, "first_pass": first_pass}
         super().__init__(Components(term_count, eta), settings, rng)
+        self.waiting = Bags.none(term_count)
 
     def top_concentration(self) -> float:
         return float(self.settings["concentration"])
@@ -65,10 +78,27 @@ class TruncationFreeDPMixture(TruncationFree):
         sweeps = 0 if len(bags) == 1 else self.settings["sweeps"]
         return draw_batch(components, self.top_concentration(), bags, sweeps, self.rng)
 
+    def _update(self, bags: Bags) -> None:
+        if self.settings["births"] == "words":
+            super()._update(bags)
+        elif self.components.count == 0:
+            bags = self.waiting.followed_by(bags)
+            enough = len(bags) >= COLLECTED or self.documents_seen == self.settings["documents"]
+            self.waiting = Bags.none(self.term_count) if enough else bags
+            if enough:
+                self._learn(bags, self._draw_births(bags))
+        else:
+            drawn = self._draw(self.components, bags)
+            if self._passes(MERGE_EVERY, len(bags)) and self._merge(bags, drawn):
+                drawn = self._draw(self.components, bags)
+            self._learn(bags, drawn)
+
     def _draw_births(self, bags: Bags) -> np.ndarray:
+        """Draw from a start with many new components."""
         return draw_batch(self.components, self.top_concentration(), bags, BIRTH_SWEEPS, self.rng, FRESH)
 
     def _merge(self, bags: Bags, drawn: np.ndarray) -> int:
+        """Merge components that predict a batch no better than one would, given what was drawn for it; how many."""
         entries, weights = (bags.counts, bags.terms, bags.offsets), self.mean_weights()[0]
         counts = sparse.csr_array(entries, (len(bags), self.term_count))
 
@@ -85,6 +115,17 @@ class TruncationFreeDPMixture(TruncationFree):
         _add_entries(bags.offsets, bags.terms, bags.counts, z, 1.0 / components.weight, components.stored)
         np.add.at(components.totals, z[z >= 0], bags.lengths[z >= 0])
         np.add.at(components.sizes, z[z >= 0], 1.0)
+
+    def state_dict(self) -> dict[str, np.ndarray]:
+        waiting = {f"waiting_{name}": getattr(self.waiting, name) for name in ("offsets", "terms", "counts")}
+        return super().state_dict() | waiting
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, np.ndarray]) -> Self:
+        learner = super().from_state_dict(state)
+        offsets, terms, counts = (state[f"waiting_{name}"] for name in ("offsets", "terms", "counts"))
+        learner.waiting = Bags(offsets, terms, counts, learner.term_count)
+        return learner
 
 
 # -- a batch ------------------------------------------------------------------------------------------

@@ -28,14 +28,11 @@ from bayestopics.lda.uniforms import new_words, uniform
 from bayestopics.nonparametric.components import Components, Lists, place_in_list
 from bayestopics.nonparametric.hdp_blocks import empty_slot, finish_documents
 from bayestopics.nonparametric.hdp_held_out import score
-from bayestopics.nonparametric.merging import hdp_log_odds, means_of_pair, merge_components
 from bayestopics.nonparametric.sticks import Sticks, draw_weights
 from bayestopics.nonparametric.stream import Bags, HeldOutScore, checked
 from bayestopics.nonparametric.truncation_free import TruncationFree, factors_of_a_product, without_gaps
 
 ROOM = 16  # topics that can be born before the arrays must grow
-FRESH = 50  # new topics over which births from the data spread the tokens
-BIRTH_SWEEPS = 10
 
 
 class TruncationFreeHDP(TruncationFree):
@@ -63,12 +60,11 @@ class TruncationFreeHDP(TruncationFree):
         concentration: float = 1.0,
         sweeps: int = 5,
         block_moves: bool = False,
-        births: str = "words",
         first_pass: str = "sequential",
     ) -> None:
         checked(eta=eta, gamma=gamma, concentration=concentration, terms=term_count)
         settings: dict[str, Any] = {"documents": documents, "gamma": gamma, "concentration": concentration}
-        settings |= {"sweeps": sweeps, "block_moves": block_moves, "births": births, "first_pass": first_pass}
+        settings |= {"sweeps": sweeps, "block_moves": block_moves, "first_pass": first_pass}
         super().__init__(Components(term_count, eta), settings, rng)
 
     def top_concentration(self) -> float:
@@ -84,21 +80,6 @@ class TruncationFreeHDP(TruncationFree):
         concentrations = (self.settings["gamma"], self.settings["concentration"])
         sampler = (self.settings["sweeps"], self.settings["block_moves"] and self._in_first_pass(len(bags)))
         return draw_batch(components, *concentrations, bags, *sampler, self.rng)
-
-    def _draw_births(self, bags: Bags) -> Drawn:
-        concentrations = (self.settings["gamma"], self.settings["concentration"])
-        return draw_batch(self.components, *concentrations, bags, BIRTH_SWEEPS, False, self.rng, FRESH)
-
-    def _merge(self, bags: Bags, drawn: Drawn) -> int:
-        offsets = np.concatenate(([0], np.cumsum(bags.lengths)))
-        tokens = (offsets, np.repeat(bags.terms, bags.counts), drawn.assignments)
-        alpha = self.settings["concentration"] * self.mean_weights()[0]
-
-        def log_odds(first: int, second: int) -> float:
-            theta, weights = means_of_pair(self.components, first, second), (alpha[first], alpha[second])
-            return float(hdp_log_odds(*tokens, first, second, theta, weights))
-
-        return merge_components(self.components, log_odds)
 
     def _add(self, components: Components, bags: Bags, drawn: Drawn, first: int = 0) -> None:
         """lambda_kw += n_kw, and add the tables to the sizes [S.2.1]."""
@@ -126,23 +107,16 @@ def draw_batch(
     sweeps: int,
     blocks: bool,
     rng: np.random.Generator,
-    fresh: int = 0,
 ) -> Drawn:
-    """Draw tokens one after the other, then make `sweeps` Gibbs sweeps; topics from `components.count` on are new.
-
-    With `fresh`, the sweeps start from tokens spread over this many new topics at random instead.
-    """
+    """Draw tokens one after the other, then make `sweeps` Gibbs sweeps; topics from `components.count` on are new."""
     sticks = Sticks.of(components.sizes, gamma)
-    old, slots = components.count, components.count + ROOM + fresh
+    old, slots = components.count, components.count + ROOM
     row_of = np.repeat(bags.rows, bags.counts)
-    lists, totals = components.lists(bags.kinds, np.bincount(row_of)), components.row_totals(ROOM + fresh)
+    lists, totals = components.lists(bags.kinds, np.bincount(row_of)), components.row_totals(ROOM)
     members, tables = np.zeros(slots, np.int64), np.zeros(slots, np.int64)  # of the batch
     token_offsets = np.concatenate(([0], np.cumsum(bags.lengths)))
     z, place = np.full(len(row_of), -1, np.int64), np.empty(len(row_of), np.int64)
     words = new_words(rng)
-    if fresh:
-        z[:] = old + rng.integers(fresh, size=len(z))
-        _place_tokens(token_offsets, row_of, z, place, lists, totals, members, tables)
     batch = (token_offsets, row_of, sticks.order, sticks.u, sticks.v, z, place, lists)
     eta, total_eta = components.eta, components.eta * components.term_count
     factors = factors_of_a_product(eta / (totals.max() + len(z)), 10.0)
@@ -158,31 +132,6 @@ def draw_batch(
 
 
 # -- kernels ------------------------------------------------------------------------------------------
-
-
-@kernel
-def _place_tokens(
-    token_offsets: np.ndarray,
-    row_of: np.ndarray,
-    z: np.ndarray,
-    place: np.ndarray,
-    lists: Lists,
-    totals: np.ndarray,
-    members: np.ndarray,
-    tables: np.ndarray,
-) -> None:
-    """Count the tokens where z has them, with one table per document and topic."""
-    last = np.full(len(members), -1)
-    for d in range(len(token_offsets) - 1):
-        for i in range(token_offsets[d], token_offsets[d + 1]):
-            k = z[i]
-            place[i] = place_in_list(row_of[i], k, lists)
-            lists.excess[place[i]] += 1.0
-            members[k] += 1
-            totals[k] += 1.0
-            if last[k] != d:
-                last[k] = d
-                tables[k] += 1
 
 
 @kernel

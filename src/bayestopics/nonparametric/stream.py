@@ -38,9 +38,12 @@ class Bags:
     terms: np.ndarray  # int64[entries]
     counts: np.ndarray  # int64[entries], none 0
     term_count: int
+    ids: np.ndarray | None = None  # int64[D]: numbers by which a learner can remember the documents
 
     @classmethod
-    def of(cls, batch: Corpus | sparse.csr_array | sparse.csr_matrix, term_count: int) -> Self:
+    def of(
+        cls, batch: Corpus | sparse.csr_array | sparse.csr_matrix, term_count: int, ids: np.ndarray | None = None
+    ) -> Self:
         """From a Corpus or from a documents x terms matrix of counts."""
         matrix = batch.counts if isinstance(batch, Corpus) else sparse.csr_array(batch)
         if matrix.shape[1] != term_count:
@@ -52,7 +55,9 @@ class Bags:
         counts = whole_numbers(matrix.data, "batch")
         if np.any(counts < 0):
             raise InputError("this batch has negative counts")
-        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), counts, term_count)
+        if ids is not None and len(ids) != matrix.shape[0]:
+            raise InputError(f"a batch of {matrix.shape[0]} documents has {len(ids)} numbers")
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), counts, term_count, ids)
 
     @classmethod
     def none(cls, term_count: int) -> Self:
@@ -61,7 +66,8 @@ class Bags:
     def followed_by(self, others: Self) -> Self:
         offsets = np.concatenate((self.offsets, self.offsets[-1] + others.offsets[1:]))
         terms, counts = (np.concatenate((getattr(self, n), getattr(others, n))) for n in ("terms", "counts"))
-        return type(self)(offsets, terms, counts, self.term_count)
+        ids = None if others.ids is None else np.concatenate(([] if self.ids is None else self.ids, others.ids))
+        return type(self)(offsets, terms, counts, self.term_count, None if ids is None else ids.astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -172,9 +178,13 @@ class Learner(ABC):
         self,
         batch: Corpus | sparse.csr_array | sparse.csr_matrix,
         held_out: Corpus | sparse.csr_array | None = None,
+        ids: np.ndarray | None = None,
     ) -> Self:
-        """Make one update from one batch; then add the score of the held-out documents, if any, to `scores`."""
-        bags = Bags.of(batch, self.term_count)
+        """Make one update from one batch; then add the score of the held-out documents, if any, to `scores`.
+
+        `ids` are numbers for the documents, by which some learners remember them.
+        """
+        bags = Bags.of(batch, self.term_count, ids)
         if len(bags) > 0:
             self.documents_seen += len(bags)
             self.updates += 1

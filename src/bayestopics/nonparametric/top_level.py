@@ -25,10 +25,16 @@ def draw_weights(state: HdpState, rng: np.random.Generator, resample: Concentrat
         gamma = draw_gamma(gamma, state.topics, total, resample.gamma, rng)
         concentration = draw_concentration(concentration, total, lengths, resample.concentration, rng)
         state = state.changed(gamma=gamma, concentration=concentration)
+    state.alpha[:], state.alpha_new[0] = weights_of_tables(tables, gamma, concentration, rng)
+    return state
+
+
+def weights_of_tables(
+    tables: np.ndarray, gamma: float, concentration: float, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """concentration * beta, of the topics and of all others together."""
     weights = rng.standard_gamma(tables)  # 0 for a free label
     # log G(a) = log G(a + 1) + log(U) / a: a gamma variable with a small shape would underflow
     weight_new = np.exp(np.log(rng.standard_gamma(gamma + 1.0)) - rng.standard_exponential() / gamma)
     scale = concentration / (weights.sum() + weight_new)
-    state.alpha[:] = scale * weights
-    state.alpha_new[0] = max(scale * weight_new, concentration * SMALLEST_WEIGHT)
-    return state
+    return scale * weights, max(scale * weight_new, concentration * SMALLEST_WEIGHT)

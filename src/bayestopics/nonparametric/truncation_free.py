@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
 
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.nonparametric import BIRTHS, FIRST_PASSES
+from bayestopics.nonparametric import FIRST_PASSES
 from bayestopics.nonparametric.components import Components
 from bayestopics.nonparametric.sticks import Sticks
 from bayestopics.nonparametric.stream import Bags, Learner
 
 PRUNE_EVERY = 20_000  # documents [section 3]
-COLLECTED = 10_000  # documents that births from the data look at together
-MERGE_EVERY = 2_000  # documents
 LARGEST_LOG10 = 290.0  # for a product of doubles
 
 
@@ -30,19 +28,12 @@ class TruncationFree(Learner):
     - "sequential": nothing fades, so that after the pass all documents have the same weight; or
     - "fading": the rate is S / n_t and the batch counts n_t / S times, with n_t documents seen. Document i then has
       about the weight i / n after the pass: half of the data are forgotten.
-
-    Births "words" are the paper's: a token or document draws a new component. With "data", the first `COLLECTED`
-    documents wait, and are then drawn together by Gibbs sweeps from a start that spreads them over new components at
-    random: a short Gibbs run. Later births are the paper's, and every `MERGE_EVERY` documents `merging` removes
-    components that do not help to predict.
     """
 
     def __init__(self, components: Components, settings: dict[str, Any], rng: np.random.Generator) -> None:
-        for name, known in (("births", BIRTHS), ("first_pass", FIRST_PASSES)):
-            if settings[name] not in known:
-                raise InputError(f"unknown {name} {settings[name]!r}; known are {', '.join(known)}")
+        if settings["first_pass"] not in FIRST_PASSES:
+            raise InputError(f"unknown first_pass {settings['first_pass']!r}; known are {', '.join(FIRST_PASSES)}")
         super().__init__(components, settings, rng)
-        self.waiting = Bags.none(components.term_count)
 
     @abstractmethod
     def _draw(self, components: Components, bags: Bags) -> Any:
@@ -51,14 +42,6 @@ class TruncationFree(Learner):
     @abstractmethod
     def _add(self, components: Components, bags: Bags, drawn: Any, first: int = 0) -> None:
         """Add what was drawn to the sums of the components from `first` on; components that do not exist are born."""
-
-    @abstractmethod
-    def _draw_births(self, bags: Bags) -> Any:
-        """Draw from a start with many new components."""
-
-    @abstractmethod
-    def _merge(self, bags: Bags, drawn: Any) -> int:
-        """Merge components that predict a batch no better than one would, given what was drawn for it; how many."""
 
     @abstractmethod
     def _alive(self) -> np.ndarray:
@@ -71,15 +54,9 @@ class TruncationFree(Learner):
         return int(np.count_nonzero(self._alive()))
 
     def _update(self, bags: Bags) -> None:
-        first = self.settings["births"] == "data" and self.components.count == 0
-        if first:
-            self.waiting = bags = self.waiting.followed_by(bags)
-            if len(bags) < COLLECTED and self.documents_seen != self.settings["documents"]:
-                return
-            self.waiting = Bags.none(self.term_count)
-        drawn = self._draw_births(bags) if first else self._draw(self.components, bags)
-        if self.settings["births"] == "data" and not first and self._passes(MERGE_EVERY, len(bags)):
-            drawn = self._draw(self.components, bags) if self._merge(bags, drawn) else drawn
+        self._learn(bags, self._draw(self.components, bags))
+
+    def _learn(self, bags: Bags, drawn: Any) -> None:
         self.components.fade(self._rate(len(bags)))
         self._add(self.components, bags, drawn)
         if self._passes(PRUNE_EVERY, len(bags)):
@@ -100,17 +77,6 @@ class TruncationFree(Learner):
             return 0.0
         seen = self.documents_seen if documents is None else min(self.documents_seen, documents)
         return min(1.0, batch / seen)
-
-    def state_dict(self) -> dict[str, np.ndarray]:
-        waiting = {f"waiting_{name}": getattr(self.waiting, name) for name in ("offsets", "terms", "counts")}
-        return super().state_dict() | waiting
-
-    @classmethod
-    def from_state_dict(cls, state: dict[str, np.ndarray]) -> Self:
-        learner = super().from_state_dict(state)
-        offsets, terms, counts = (state[f"waiting_{name}"] for name in ("offsets", "terms", "counts"))
-        learner.waiting = Bags(offsets, terms, counts, learner.term_count)
-        return learner
 
     def fit(self, corpus: Corpus, iterations: int, held_out: Corpus | sparse.csr_array | None = None) -> None:
         """Algorithm 2 on a corpus that fits in memory.

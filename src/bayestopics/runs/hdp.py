@@ -21,7 +21,6 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import mcse
 from bayestopics.errors.convergence import rhat
 from bayestopics.nonparametric.compute import (
-    LEARNERS,
     STARTS,
     HdpSettings,
     Outcome,
@@ -32,6 +31,7 @@ from bayestopics.nonparametric.compute import (
 )
 from bayestopics.nonparametric.hdp_held_out import EstimatedHeldOut
 from bayestopics.nonparametric.hdp_state import HdpState, from_arrays
+from bayestopics.nonparametric.learners import LEARNERS, learner_of
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import LARGEST_RHAT, convergence, disagreement, empty_documents
@@ -292,7 +292,7 @@ def last_state(record: Result | Path | str, corpus: Corpus, chain: int = 0) -> H
         raise InputError(f"there is no chain {chain}: the record has chains 0 to {task.params['chains'] - 1}")
     ending = f"_{chain}"
     arrays = {name.removesuffix(ending): array for name, array in record.arrays.items() if name.endswith(ending)}
-    kind = LEARNERS.get((task.params["model"], task.params["method"]))
-    if kind is not None:
+    if (task.params["model"], task.params["method"]) in LEARNERS:
+        kind = learner_of(task.params["model"], task.params["method"], task.params["births"])
         return kind.from_state_dict(arrays)
     return from_arrays(split(corpus, task.params["heldout"])[0], arrays)

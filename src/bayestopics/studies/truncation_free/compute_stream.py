@@ -19,7 +19,8 @@ from bayestopics.base.progress import Progress
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.dp_mixture import collapsed, plug_in
 from bayestopics.nonparametric.hdp_held_out import importance_sampling, left_to_right
-from bayestopics.nonparametric.learners import LEARNERS, compile_learner
+from bayestopics.nonparametric.hdp_memoized import MemoizedHDP
+from bayestopics.nonparametric.learners import compile_learner, learner_of
 from bayestopics.nonparametric.stream import Learner
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
@@ -47,7 +48,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
         for number in range(len(found), len(checks)):
             while learner.documents_seen < checks[number]:
                 begin = time.process_time()
-                learner.partial_fit(stream.after(learner.documents_seen))
+                ids = stream.after(learner.documents_seen)
+                learner.partial_fit(stream.counts[ids], ids=ids)
                 seconds += time.process_time() - begin
                 if checkpoint.due():
                     checkpoint.save((learner.state_dict(), found, seconds))
@@ -68,7 +70,7 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
 
 def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list[Check], float]:
     params = task.params
-    kind = LEARNERS[params["model"], method_of(params)[0]]
+    kind = kind_of(params)
     compile_learner(kind)  # before the clock starts
     if saved is not None:
         state, found, seconds = saved
@@ -79,7 +81,14 @@ def _start(task: Task, stream: Stream, saved: Any | None) -> tuple[Learner, list
 def _settings(params: Mapping[str, Any], stream: Stream, rng: np.random.Generator) -> dict[str, Any]:
     settings = {"term_count": stream.counts.shape[1], "rng": rng, "documents": len(stream)}
     method, options = method_of(params)
+    if kind_of(params) is MemoizedHDP:  # it has no other births
+        return settings
     return settings | options | ({"truncation": params["truncation"]} if method == "truncated" else {})
+
+
+def kind_of(params: Mapping[str, Any]) -> type[Learner]:
+    method, options = method_of(params)
+    return learner_of(params["model"], method, options.get("births", "words"))
 
 
 def method_of(params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -128,12 +137,12 @@ class Stream:
     def __len__(self) -> int:
         return int(self.counts.shape[0])
 
-    def after(self, seen: int) -> sparse.csr_array:
-        """The next batch after this many documents; the last batch of a pass takes what is left."""
+    def after(self, seen: int) -> np.ndarray:
+        """Which documents are the next batch after this many; the last batch of a pass takes what is left."""
         number, start = divmod(seen, len(self))
         if self.task.params["order"] == "shuffled" and number != self._pass:
             self._pass, self._order = number, self.task.generator(f"pass {number}").permutation(len(self))
-        return self.counts[self._order[start : start + self.task.params["batch"]]]
+        return self._order[start : start + self.task.params["batch"]]
 
 
 def checks_of(documents: int, checks: int) -> np.ndarray:
