@@ -13,7 +13,7 @@ from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.hyper import score
+from bayestopics.hyper import score, several
 from bayestopics.hyper.best import Ellipse
 from bayestopics.hyper.level_set import DEEP, Profile, Rung, profile
 from bayestopics.hyper.louis import Derivatives, Estimate, estimate, second_derivative
@@ -167,6 +167,21 @@ def test_longer_chains_only_where_they_help() -> None:
     assert not walk.longer(made_up(0.0, 0.02), 0.11)
     walk.legs = [[]] * 8
     assert not walk.longer(made_up(0.0, 0.02, clearness=2.9), None)
+
+
+def test_a_precision_out_of_reach_is_given_up() -> None:
+    """An error of 0.1 falls to 0.01 in a hundred times the sweeps: more than 64 rounds, from the second on."""
+    rounds = {1: True, 3: True, 4: False, 63: False}
+    for number, goes_on in rounds.items():
+        walk = score.Walk(np.zeros(2), [], legs=[[]] * number)
+        assert walk.longer(made_up(0.0, 0.02), 0.01) == goes_on
+    walk = score.Walk(np.zeros(2), [], legs=[[]] * 4)
+    assert walk.longer(made_up(0.0, 0.02), 0.0126)  # 252 rounds, but the error is not known so well
+    assert not walk.longer(made_up(0.0, 0.02), 0.0124)
+    walk.legs = [[]] * 64
+    assert not walk.longer(made_up(0.0, 0.02), 0.09)
+    assert several.within_reach(None, 0.1, 63)
+    assert not several.within_reach(None, 0.1, 64)
 
 
 # -- where log m is flat ---------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from bayestopics.hyper.level_set import Profile, trace
 from bayestopics.hyper.louis import CLEAR, LEVEL, Estimate, estimate
 from bayestopics.hyper.score_chains import Crew, Leg, Range
 from bayestopics.hyper.search import AT_THE_END, SHORTEST, check
-from bayestopics.hyper.several import MOST_ROUNDS, check_precision, disagreement, short_of
+from bayestopics.hyper.several import check_precision, disagreement, short_of, within_reach
 from bayestopics.lda.state import Prior
 from bayestopics.lda.urns import ENDS, check_model
 
@@ -84,7 +84,8 @@ class Walk:
     def longer(self, now: Estimate, precision: float | None) -> bool:
         """Whether longer chains at x are needed, and may help."""
         if now.clear:
-            return precision is not None and now.imprecision > precision and len(self.legs) < MOST_ROUNDS
+            short = precision is not None and now.imprecision > precision
+            return short and within_reach(now.imprecision, precision, len(self.legs))
         # the clearness grows with the square root of the length
         return now.clearness * np.sqrt(PATIENCE / len(self.legs)) > CLEAR and len(self.legs) < PATIENCE
 

@@ -29,6 +29,7 @@ from bayestopics.hyper.tempering import TemperedChain
 CHAINS = 8
 TRIPS = 20  # round trips of every chain, before a precision counts as reached
 MOST_ROUNDS = 64  # for a precision that was asked for, the chains become at most so many times longer
+TRIED, SLACK = 4, 4  # after so many rounds, the number of rounds that are needed is known to about this factor
 USUAL = 1.8  # sweeps of a search over those of its last run: a fifth each for the pilot, its burn-in and two tunings
 
 
@@ -84,7 +85,7 @@ def search_several(
     with team(corpus, chains, min(workers, chains)) as run:
         found = run(_find, jobs, round(USUAL * sweeps * chains))
         together, rounds = _together(found), 1
-        while (missing := needed(together, found, precision)) and rounds < MOST_ROUNDS:
+        while (missing := needed(together, found, precision)) and within_reach(together.precision, precision, rounds):
             more: dict[str, Any] = {"sweeps": sweeps, "sampler": how.get("sampler", "single-site"), "part": rounds}
             longer = [
                 (topics, one, {**more, "seed": own, "checkpoint": part.part(f"more-{rounds}")})
@@ -119,10 +120,21 @@ def needed(together: Best, found: Sequence[Search], precision: float | None) -> 
     return said
 
 
+def within_reach(now: float | None, precision: float | None, rounds: int) -> bool:
+    """Whether chains of `MOST_ROUNDS` rounds may have this precision. Errors fall with the square root of the length;
+    those of chains that stay in different modes do not fall, and then more rounds would be in vain."""
+    if rounds >= MOST_ROUNDS:
+        return False
+    if now is None or precision is None or rounds < TRIED:
+        return True
+    return rounds * (now / precision) ** 2 <= SLACK * MOST_ROUNDS
+
+
 def short_of(now: float, precision: float) -> str:
     return (
         f"The Monte Carlo error is {now:.2g} of the uncertainty of (alpha, eta), not {precision:g}: chains about "
-        f"{(now / precision) ** 2:.1f} times as long are needed. Use more sweeps (--sweeps)."
+        f"{(now / precision) ** 2:.1f} times as long are needed. Use more sweeps (--sweeps), or, if the chains "
+        "disagree, more chains (--chains)."
     )
 
 
