@@ -22,6 +22,8 @@ from bayestopics.hyper.tempering import TemperedChain
 
 EDGE = 1e-4  # in log h: a point nearer to the edge than this is on the edge
 FEWEST_BATCHES = 12  # correlated batches are joined, but not to fewer than this
+WIDEST = float(np.log(10))  # if a region reaches further than this in log h, log m is not nearly quadratic in it
+PART = 0.5  # nor if log m falls by less than this part of what a parabola would, on the way to an end of the region
 CORRELATED = 0.25  # a correlation between the best h of successive batches up to this is ignored
 
 
@@ -57,6 +59,18 @@ class Ellipse:
         """float64[2, 2]: the smallest and the largest alpha, and eta, in it."""
         half = np.sqrt(self.radius_squared * np.diag(self.log_covariance))
         return np.array(self.center)[:, None] * np.exp(np.outer(half, (-1, 1)))
+
+    @property
+    def wide(self) -> bool:
+        """It reaches further than `WIDEST`, so it is no region: log m is flat, or not nearly quadratic."""
+        return bool(np.any(np.sqrt(self.radius_squared * np.diag(self.log_covariance)) > WIDEST))
+
+    @property
+    def tips(self) -> np.ndarray:
+        """float64[2, 2, 2]: log h where alpha is smallest and largest in it, and where eta is."""
+        covariance = np.array(self.log_covariance)
+        away = np.sqrt(self.radius_squared) * covariance / np.sqrt(np.diag(covariance))[:, None]
+        return np.log(self.center) + np.stack([-away, away], axis=1)
 
     def covers(self, h: np.ndarray) -> bool:
         away = np.log(h) - np.log(self.center)
