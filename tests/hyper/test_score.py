@@ -221,8 +221,8 @@ def test_a_precision_out_of_reach_is_given_up() -> None:
     assert not walk.longer(made_up(0.0, 0.02), 0.0124)
     walk.legs = [[]] * 64
     assert not walk.longer(made_up(0.0, 0.02), 0.09)
-    assert several.within_reach(None, 0.1, 63)
-    assert not several.within_reach(None, 0.1, 64)
+    assert several.within_reach(None, 0.1, 7)
+    assert not several.within_reach(None, 0.1, 8)
 
 
 # -- where log m is flat ---------------------------------------------------------------------------------

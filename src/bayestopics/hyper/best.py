@@ -169,6 +169,22 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
     return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region, count)
 
 
+def bent(region: Ellipse, chains: Sequence[TemperedChain]) -> list[str]:
+    """The names among alpha and eta at whose ends in the region log M-hat, where the grids reach, has fallen less than
+    `PART` of what it would on a parabola."""
+    terms, names = [Terms.of(chain) for chain in chains], []
+    for name, ends in zip(("alpha", "eta"), region.tips, strict=True):
+        for x in ends:
+            falls = [
+                one.log_mean(*region.center) - one.log_mean(*np.exp(x))
+                for one in terms
+                if np.all((np.log(one.chain.ends)[:, 0] <= x) & (x <= np.log(one.chain.ends)[:, 1]))
+            ]
+            if falls and np.median(falls) < PART * region.radius_squared / 2 and name not in names:
+                names.append(name)
+    return names
+
+
 def imprecision(monte_carlo: np.ndarray, own: np.ndarray) -> float:
     """The largest Monte Carlo deviation, in standard deviations of h itself, over all directions of log h; from both
     covariances."""

@@ -159,9 +159,7 @@ def bent(crew: Crew, region: Ellipse, states: list[np.ndarray], sweeps: int) -> 
     return None
 
 
-def _rung(
-    crew: Crew, sweeps: int, at: np.ndarray, states: list[np.ndarray], name: str, _: np.random.Generator
-) -> Rung:
+def _rung(crew: Crew, sweeps: int, at: np.ndarray, states: list[np.ndarray], name: str, _: np.random.Generator) -> Rung:
     made = crew.legs(at, states, name, sweeps, sweeps // 2)
     scores, bends = np.array([one.scores for one in made]), np.array([one.bends for one in made])
     found = estimate(at, scores, bends)
