@@ -358,6 +358,17 @@ def made_up(step: float, deviation: float, information: float = 25.0, clearness:
     )
 
 
+def test_chains_that_do_not_vary() -> None:
+    """As where only one term is used: the gradient has no Monte Carlo error, and no number is divided by it."""
+    flat = estimate(np.zeros(2), np.zeros((4, 80, 2)), np.zeros((4, 8, 2, 2)))
+    assert (flat.clear, flat.settled) == (False, True)
+    np.testing.assert_array_equal(flat.step, 0.0)
+    sharp = estimate(np.zeros(2), np.ones((4, 80, 2)), np.broadcast_to(-4 * np.eye(2), (4, 8, 2, 2)))
+    assert (sharp.clear, sharp.settled) == (True, False)
+    np.testing.assert_allclose(sharp.step, 0.25)
+    assert sharp.imprecision < 1e-8
+
+
 def test_when_steps_end() -> None:
     """A region of deviation 0.2; a step within 2.6 Monte Carlo deviations, or so short that its square is."""
     assert made_up(0.05, 0.02).settled

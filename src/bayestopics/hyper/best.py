@@ -170,19 +170,22 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
 
 
 def bent(region: Ellipse, chains: Sequence[TemperedChain]) -> list[str]:
-    """The names among alpha and eta at whose ends in the region log M-hat, where the grids reach, has fallen less than
-    `PART` of what it would on a parabola."""
-    terms, names = [Terms.of(chain) for chain in chains], []
-    for name, ends in zip(("alpha", "eta"), region.tips, strict=True):
-        for x in ends:
-            falls = [
-                one.log_mean(*region.center) - one.log_mean(*np.exp(x))
-                for one in terms
-                if np.all((np.log(one.chain.ends)[:, 0] <= x) & (x <= np.log(one.chain.ends)[:, 1]))
-            ]
-            if falls and np.median(falls) < PART * region.radius_squared / 2 and name not in names:
-                names.append(name)
+    """The names among alpha and eta at whose ends in the region log M-hat, in chains whose grids reach from the center
+    to there, has fallen less than `PART` of what it would on a parabola."""
+    terms, center, names = [Terms.of(chain) for chain in chains], np.array(region.center), []
+    for name, ends in zip(("alpha", "eta"), np.exp(region.tips), strict=True):
+        falls = [
+            [one.log_mean(*center) - one.log_mean(*h) for one in terms if _between([center, h], one.chain.ends)]
+            for h in ends
+        ]
+        if any(some and np.median(some) < PART * region.radius_squared / 2 for some in falls):
+            names.append(name)
     return names
+
+
+def _between(points: Sequence[np.ndarray], ends: tuple[tuple[float, float], tuple[float, float]]) -> bool:
+    low, high = np.array(ends).T
+    return all(np.all((low <= h) & (h <= high)) for h in points)
 
 
 def imprecision(monte_carlo: np.ndarray, own: np.ndarray) -> float:

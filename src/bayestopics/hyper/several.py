@@ -110,8 +110,8 @@ def checked(together: Best, chains: Sequence[TemperedChain]) -> tuple[Best, list
     region = together.region
     if region is None:
         return together, []
-    if region.wide:
-        half = np.log(region.extent[:, 1] / region.center)
+    if wide := [one for one in (region, together.ellipse) if one is not None and one.wide]:
+        half = np.diag(wide[0].log_covariance)
         said = f"The corpus hardly determines {('alpha', 'eta')[int(np.argmax(half))]}, so there is no region and no "
         said += "Monte Carlo ellipse. The method score finds the level set."
         return replace(together, ellipse=None, region=None), [said]
