@@ -166,8 +166,8 @@ def _open(found: FullBayes, limits: np.ndarray) -> str:
         for name, (low, high), (least, most) in zip(("alpha", "eta"), ends, limits, strict=True)
     ]
     return (
-        f"The corpus does not bound alpha and eta as an ellipse would, so there is no region: {LEVEL:.0%} of the draws "
-        f"have {' and '.join(sides)}, and they depend on the range. The method score finds the level set."
+        f"The corpus does not bound alpha and eta on all sides, so there is no region: {LEVEL:.0%} of the draws have "
+        f"{' and '.join(sides)}, and they depend on the range. The method score finds the level set."
     )
 
 
