@@ -201,13 +201,15 @@ def test_a_limit_ends_the_steps() -> None:
 
 def test_longer_chains_only_where_they_help() -> None:
     walk = score.Walk(np.zeros(2), [], legs=[[]])
-    assert walk.longer(made_up(0.0, 0.02, clearness=1.1), None)  # eight times as long, it may be 3.1
-    assert not walk.longer(made_up(0.0, 0.02, clearness=1.0), None)
-    assert not walk.longer(made_up(0.0, 0.02), None)
-    assert walk.longer(made_up(0.0, 0.02), 0.09)
-    assert not walk.longer(made_up(0.0, 0.02), 0.11)
+    assert walk.longer(made_up(0.0, 0.02, clearness=1.1), None, 500)  # eight times as long, it may be 3.1
+    assert not walk.longer(made_up(0.0, 0.02, clearness=1.0), None, 500)
+    assert not walk.longer(made_up(0.0, 0.02), None, 500)
+    assert walk.longer(made_up(0.0, 0.02), 0.09, 500)
+    assert not walk.longer(made_up(0.0, 0.02), 0.11, 500)
+    assert walk.longer(made_up(0.0, 0.02), 0.11, 499)
+    assert not walk.longer(made_up(0.0, 0.02), None, 499)
     walk.legs = [[]] * 8
-    assert not walk.longer(made_up(0.0, 0.02, clearness=2.9), None)
+    assert not walk.longer(made_up(0.0, 0.02, clearness=2.9), None, 500)
 
 
 def test_a_precision_out_of_reach_is_given_up() -> None:
@@ -215,12 +217,12 @@ def test_a_precision_out_of_reach_is_given_up() -> None:
     rounds = {1: True, 3: True, 4: False, 63: False}
     for number, goes_on in rounds.items():
         walk = score.Walk(np.zeros(2), [], legs=[[]] * number)
-        assert walk.longer(made_up(0.0, 0.02), 0.01) == goes_on
+        assert walk.longer(made_up(0.0, 0.02), 0.01, 500) == goes_on
     walk = score.Walk(np.zeros(2), [], legs=[[]] * 4)
-    assert walk.longer(made_up(0.0, 0.02), 0.0126)  # 252 rounds, but the error is not known so well
-    assert not walk.longer(made_up(0.0, 0.02), 0.0124)
+    assert walk.longer(made_up(0.0, 0.02), 0.0126, 500)  # 252 rounds, but the error is not known so well
+    assert not walk.longer(made_up(0.0, 0.02), 0.0124, 500)
     walk.legs = [[]] * 64
-    assert not walk.longer(made_up(0.0, 0.02), 0.09)
+    assert not walk.longer(made_up(0.0, 0.02), 0.09, 500)
     assert several.within_reach(None, 0.1, 7)
     assert not several.within_reach(None, 0.1, 8)
 

@@ -33,6 +33,8 @@ from bayestopics.lda.urns import ENDS, check_model
 
 LONGEST_STEP = float(np.log(2))  # in log h: far from the top, a Newton step may be far too long
 MOST_STEPS = 20  # Newton steps
+STEADY = 500  # sweeps of a chain before a precision counts as reached: batches of shorter chains are correlated, and
+# the error that they tell was too small (on the corpus of 96 tokens, 36 of 40 ellipses covered from 100 sweeps on)
 PATIENCE = 8  # chains may become so many times longer if the information is then clearly positive
 MODES = 1e-6  # the chains stay in different modes if the p-value of their agreement is smaller
 NOTHING = np.zeros(0, np.int32)
@@ -80,10 +82,10 @@ class Walk:
         still = (np.abs(target - now.x) < EDGE) | (~beyond & (np.abs(step) < 3 * np.sqrt(np.diag(now.covariance))))
         return bool(beyond.any() and still.all())
 
-    def longer(self, now: Estimate, precision: float | None) -> bool:
-        """Whether longer chains at x are needed, and may help."""
+    def longer(self, now: Estimate, precision: float | None, kept: int) -> bool:
+        """Whether longer chains at x are needed, and may help; each has `kept` sweeps there."""
         if now.clear:
-            short = precision is not None and now.imprecision > precision
+            short = precision is not None and (now.imprecision > precision or kept < STEADY)
             return short and within_reach(now.imprecision, precision, len(self.legs))
         # the clearness grows with the square root of the length
         return now.clearness * np.sqrt(PATIENCE / len(self.legs)) > CLEAR and len(self.legs) < PATIENCE
@@ -102,7 +104,7 @@ class Walk:
             self.finished = True
             return
         if self.long and (now.settled or not now.clear or len(self.path) >= MOST_STEPS):
-            self.finished = not self.longer(now, precision)
+            self.finished = not self.longer(now, precision, len(self.legs) * sweeps)
             return
         self.long = self.long or now.settled or len(self.path) >= MOST_STEPS // 2
         self.x, self.legs = target, []
