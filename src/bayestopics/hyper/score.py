@@ -33,8 +33,7 @@ from bayestopics.lda.urns import ENDS, check_model
 
 LONGEST_STEP = float(np.log(2))  # in log h: far from the top, a Newton step may be far too long
 MOST_STEPS = 20  # Newton steps
-STEADY = 500  # sweeps of a chain before a precision counts as reached: batches of shorter chains are correlated, and
-# the error that they tell was too small (on the corpus of 96 tokens, 36 of 40 ellipses covered from 100 sweeps on)
+STEADY = 500  # sweeps of a chain before a precision counts as reached: batches of shorter ones may be correlated
 PATIENCE = 8  # chains may become so many times longer if the information is then clearly positive
 MODES = 1e-6  # the chains stay in different modes if the p-value of their agreement is smaller
 NOTHING = np.zeros(0, np.int32)
