@@ -95,3 +95,13 @@ def test_few_chains_that_disagree_about_many_numbers() -> None:
 
 def test_many_numbers_need_more_batches() -> None:
     assert [batches_each(8, p) for p in (2, 10, 11, 21, 101)] == [4, 4, 5, 8, 38]
+
+
+def test_numbers_that_hardly_vary_have_a_p_value() -> None:
+    """Two numbers that are the same up to rounding: determinants are zero or noise, and the result is a probability."""
+    rng, found = np.random.default_rng(1), []
+    for scale in (1.0, 1e-9, 1e-160):
+        for _ in range(100):
+            one = scale * rng.integers(3, size=(4, 4, 1)).astype(float)
+            found.append(agreement(np.concatenate([one, one], axis=2)))
+    assert all(one is None or 0 <= one <= 1 for one in found)

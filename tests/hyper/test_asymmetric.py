@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bayestopics.api import hyper
+from bayestopics.base.checkpoint import NoCheckpoint
 from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
@@ -20,12 +23,12 @@ from bayestopics.hyper.asymmetric import Asymmetric, AsymmetricWalk, asymmetric,
 from bayestopics.hyper.gain import Gain, rungs
 from bayestopics.hyper.labels import Exchange, aligned, matching
 from bayestopics.hyper.louis import AsymmetricDerivatives, prior_at, second_derivative
-from bayestopics.hyper.score_chains import Leg
+from bayestopics.hyper.score_chains import Crew, Leg
 from bayestopics.lda.state import Prior, count, from_assignments
 from bayestopics.runs.kinds import HyperResult
 from dying import resumed
 from oracle import all_assignments, differences, enumerate_all, log_joint, log_prior, tiny_corpus
-from two_topics_oracle import log_marginal
+from two_topics_oracle import best, log_marginal
 
 TINY = tiny_corpus([[0, 1, 1], [0, 0], [2], []], 3)
 # two topics, 84 tokens of 3 terms; `EXACT` is where `two_topics_oracle.best` ends, from (1.2, 0.3, 0.2)
@@ -203,6 +206,45 @@ def test_what_is_at_an_end_or_unclear_has_no_error() -> None:
     walk = walk_of([-3.0, 3.0], [-9.0, -9.0], [-2.0, 2.0])
     with pytest.raises(InputError, match="widen --alpha-range"):
         walk.free(limits[:2])
+
+
+def test_a_corpus_that_determines_nothing_has_an_answer_without_errors() -> None:
+    """No information on anything; the summary has no error, no region, no precision, and no NaN."""
+    limits = np.array([[-9.0, 9.0]] * 3)
+    walk = walk_of([0.1, 0.0, 0.0], [0.05, 0.05, 0.05], [0.0, 0.1, 0.2])
+    x, known, last = last_step(walk, limits)
+    assert not known.any()
+    # curved, but an interval reaches further than a factor of ten
+    assert not last_step(walk_of([0.1] * 3, [-0.55] * 3, [0.0, 0.1, 0.2]), limits)[1].any()
+    assert last_step(walk_of([0.1] * 3, [-1.0] * 3, [0.0, 0.1, 0.2]), limits)[1].all()
+    walk.states = [np.zeros(4, np.int32)] * 8
+    symmetric = SimpleNamespace(h=np.array([1.0, 1.0]))
+    found = hyper_asymmetric._answer(walk, x, known, last, symmetric, Gain(np.array([0.1, 0.2])), limits, 0.1)
+    summary = found.summary()
+    assert summary["region"]["alpha"] == summary["ellipse"]["alpha"] == [[None, None]] * 2
+    assert summary["region"]["radius_squared"] is summary["precision"] is None
+    json.dumps(summary, allow_nan=False)
+    (said,) = found.warnings
+    assert said.startswith("Alpha of topic 0, alpha of topic 1 and eta are hardly determined")
+
+
+def test_the_gain_is_the_exact_one() -> None:
+    """Between the exact tops, by longer chains than the command's: nothing is left of a bias of a tenth of it."""
+    counts = np.zeros((14, 3), int)
+    np.add.at(counts, (SMALL.documents, SMALL.terms), 1)
+    single = best(counts, (0.25, 0.15))
+    exact = log_marginal(counts, tuple(EXACT[:2]), EXACT[2]) - log_marginal(counts, float(single[0]), float(single[1]))
+    assert exact == pytest.approx(1.9433, abs=1e-3)
+
+    def run(function: Callable, jobs: list[tuple], _: int) -> list:
+        return [function(SMALL, *job, lambda _: None) for job in jobs]
+
+    crew = Crew(run, 2, "single-site", 5, 4, NoCheckpoint())
+    states = [np.random.default_rng(k).integers(2, size=84, dtype=np.int32) for k in range(8)]
+    found = gain.gain(crew, (np.log(single[[0, 0, 1]]), np.log(EXACT)), (states, states), 400)
+    assert found.standard_error is not None
+    assert found.standard_error < 0.05
+    assert abs(found.log_m - exact) < 4 * found.standard_error
 
 
 def test_an_end_of_the_range_is_told() -> None:

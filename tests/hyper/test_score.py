@@ -13,9 +13,9 @@ from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
-from bayestopics.hyper import score
+from bayestopics.hyper import score, several
 from bayestopics.hyper.best import Ellipse
-from bayestopics.hyper.level_set import DEEP, Profile, Rung, profile
+from bayestopics.hyper.level_set import DEEP, STRIDE, Profile, Rung, profile
 from bayestopics.hyper.louis import Derivatives, Estimate, estimate, second_derivative
 from bayestopics.hyper.score_chains import Leg, leg
 from bayestopics.lda.state import Prior
@@ -118,13 +118,54 @@ def test_the_ellipse_is_near_the_exact_answer() -> None:
     found = found_once()
     away = np.log(found.h) - np.log(EXACT)
     assert found.ellipse is not None
-    assert not found.warnings
     assert away @ np.linalg.solve(np.array(found.ellipse.log_covariance), away) < 25
     assert found.estimate.imprecision < 0.2
-    assert isinstance(found.region, Ellipse)
     summary = found.summary()
     assert summary["precision"] == found.estimate.imprecision
     assert np.allclose(np.log([[one["alpha"], one["eta"]] for one in summary["chains"]]).mean(axis=0), np.log(found.h))
+
+
+def test_a_region_that_is_no_ellipse_is_a_level_set() -> None:
+    """The top is sharp, but log m falls by 2.9 nats only down to alpha = 0.0001, exactly: the region is open below."""
+    counts = np.zeros((16, 4), int)
+    np.add.at(counts, (SMALL.documents, SMALL.terms), 1)
+    top = log_marginal(counts, *EXACT)
+    assert log_marginal(counts, 1e-4, 0.74) - top > -DEEP
+    assert log_marginal(counts, 1.6, 0.168) - top > -DEEP > log_marginal(counts, 1.7, 0.168) - top
+    found = found_once()
+    told = found.region
+    assert isinstance(told, Profile)
+    assert told.ends()[0] is None
+    assert 1.5 < told.ends()[1] < 1.8
+    exact = np.array([log_marginal(counts, *np.exp(x)) for x in told.points])
+    assert np.all(np.abs(told.log_m - (exact - exact[np.argmax(told.log_m)])) < 5 * told.errors + 0.05)
+    (said,) = found.warnings
+    assert said.startswith("The corpus does not bound alpha as an ellipse would")
+    assert "no Monte Carlo ellipse" not in said
+    chosen = Ellipse.around(found.h, np.linalg.inv(found.estimate.information), 5.99, 0.95)
+    assert chosen is not None
+    assert chosen.extent[0, 0] > 0.1  # which log m at 0.0001 contradicts
+
+
+def test_a_region_that_is_nearly_an_ellipse_is_one() -> None:
+    rng = np.random.default_rng(4)
+    corpus = simulate_lda(documents=40, length=20, terms=6, topics=2, alpha=0.6, eta=0.3, rng=rng).corpus
+    found = score.score(corpus, 2, sweeps=400, chains=4, seed=1)
+    assert isinstance(found.region, Ellipse)
+    assert np.any(np.log(found.region.extent[:, 1] / found.h) > STRIDE)  # its ends were looked at
+    assert found.warnings == []
+
+
+def test_the_tips_of_an_ellipse() -> None:
+    """On its edge, and as far along their side as it reaches."""
+    covariance = np.array([[0.09, 0.02], [0.02, 0.04]])
+    one = Ellipse.around(np.array([0.5, 2.0]), covariance, 5.99, 0.95)
+    assert one is not None
+    away = one.tips - np.log(one.center)
+    np.testing.assert_allclose(np.einsum("seK,KL,seL->se", away, np.linalg.inv(covariance), away), 5.99)
+    np.testing.assert_allclose([np.exp(one.tips[side, :, side]) for side in range(2)], one.extent)
+    assert not one.wide
+    assert Ellipse.around(np.array([0.5, 2.0]), 16 * covariance, 5.99, 0.95).wide
 
 
 HOW = {"sweeps": 100, "chains": 2, "seed": 3}
@@ -145,7 +186,7 @@ def test_precision_makes_the_chains_longer() -> None:
     assert precise.estimate.imprecision <= short.estimate.imprecision / 2
     assert precise.scores.shape[1] > 2 * short.scores.shape[1]
     assert precise.estimate.count == short.estimate.count
-    assert precise.warnings == []
+    assert not any("Monte Carlo error" in said for said in precise.warnings)
 
 
 def test_a_limit_ends_the_steps() -> None:
@@ -160,13 +201,30 @@ def test_a_limit_ends_the_steps() -> None:
 
 def test_longer_chains_only_where_they_help() -> None:
     walk = score.Walk(np.zeros(2), [], legs=[[]])
-    assert walk.longer(made_up(0.0, 0.02, clearness=1.1), None)  # eight times as long, it may be 3.1
-    assert not walk.longer(made_up(0.0, 0.02, clearness=1.0), None)
-    assert not walk.longer(made_up(0.0, 0.02), None)
-    assert walk.longer(made_up(0.0, 0.02), 0.09)
-    assert not walk.longer(made_up(0.0, 0.02), 0.11)
+    assert walk.longer(made_up(0.0, 0.02, clearness=1.1), None, 500)  # eight times as long, it may be 3.1
+    assert not walk.longer(made_up(0.0, 0.02, clearness=1.0), None, 500)
+    assert not walk.longer(made_up(0.0, 0.02), None, 500)
+    assert walk.longer(made_up(0.0, 0.02), 0.09, 500)
+    assert not walk.longer(made_up(0.0, 0.02), 0.11, 500)
+    assert walk.longer(made_up(0.0, 0.02), 0.11, 499)
+    assert not walk.longer(made_up(0.0, 0.02), None, 499)
     walk.legs = [[]] * 8
-    assert not walk.longer(made_up(0.0, 0.02, clearness=2.9), None)
+    assert not walk.longer(made_up(0.0, 0.02, clearness=2.9), None, 500)
+
+
+def test_a_precision_out_of_reach_is_given_up() -> None:
+    """An error of 0.1 falls to 0.01 in a hundred times the sweeps: more than 64 rounds, from the second on."""
+    rounds = {1: True, 3: True, 4: False, 63: False}
+    for number, goes_on in rounds.items():
+        walk = score.Walk(np.zeros(2), [], legs=[[]] * number)
+        assert walk.longer(made_up(0.0, 0.02), 0.01, 500) == goes_on
+    walk = score.Walk(np.zeros(2), [], legs=[[]] * 4)
+    assert walk.longer(made_up(0.0, 0.02), 0.0126, 500)  # 252 rounds, but the error is not known so well
+    assert not walk.longer(made_up(0.0, 0.02), 0.0124, 500)
+    walk.legs = [[]] * 64
+    assert not walk.longer(made_up(0.0, 0.02), 0.09, 500)
+    assert several.within_reach(None, 0.1, 7)
+    assert not several.within_reach(None, 0.1, 8)
 
 
 # -- where log m is flat ---------------------------------------------------------------------------------
@@ -300,6 +358,17 @@ def made_up(step: float, deviation: float, information: float = 25.0, clearness:
         0.5,
         np.zeros((4, 2)),
     )
+
+
+def test_chains_that_do_not_vary() -> None:
+    """As where only one term is used: the gradient has no Monte Carlo error, and no number is divided by it."""
+    flat = estimate(np.zeros(2), np.zeros((4, 80, 2)), np.zeros((4, 8, 2, 2)))
+    assert (flat.clear, flat.settled) == (False, True)
+    np.testing.assert_array_equal(flat.step, 0.0)
+    sharp = estimate(np.zeros(2), np.ones((4, 80, 2)), np.broadcast_to(-4 * np.eye(2), (4, 8, 2, 2)))
+    assert (sharp.clear, sharp.settled) == (True, False)
+    np.testing.assert_allclose(sharp.step, 0.25)
+    assert sharp.imprecision < 1e-8
 
 
 def test_when_steps_end() -> None:

@@ -2,7 +2,9 @@
 
 import json
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
 from bayestopics.corpus.synthetic import simulate_lda
+from bayestopics.hyper import best as hyper_best
 from bayestopics.hyper import several
 from bayestopics.hyper.best import Best, Ellipse
 from bayestopics.hyper.search import Search, find
@@ -95,6 +98,36 @@ def test_what_is_said(monkeypatch):
     assert (alone.agreement, alone.best) == (None, near[0])
     with pytest.raises(InputError, match="0 chains"):
         search_several(SMALL, 2, chains=0, sweeps=100)
+
+
+def test_a_region_of_tempering_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its ends log M-hat has to fall by half of what a parabola would; where it is too wide there is no ellipse."""
+    region = Ellipse.around(np.array([0.2, 0.8]), np.diag([0.04, 0.09]), 5.99, 0.95)
+    wide = Ellipse.around(np.array([0.2, 0.8]), np.diag([0.04, 0.9]), 5.99, 0.95)
+    assert region is not None
+    told = Best(0.2, 0.8, False, region, 0.0, 0.0, region, 32)
+
+    class Made:
+        """log M-hat is a parabola, but flat below the best alpha."""
+
+        def __init__(self, reach: float, bend: float) -> None:
+            self.bend, self.chain = bend, SimpleNamespace(ends=((0.2 / reach, 0.2 * reach), (0.8 / reach, 0.8 * reach)))
+
+        def log_mean(self, alpha: float, eta: float) -> float:
+            first = np.log(alpha / 0.2) / 0.2
+            return -(first**2 * (self.bend if first < 0 else 1.0) + (np.log(eta / 0.8) / 0.3) ** 2) / 2
+
+    monkeypatch.setattr(hyper_best, "Terms", SimpleNamespace(of=lambda chain: chain))
+    assert several.checked(told, [Made(10, 1.0), Made(10, 0.6)]) == (told, [])
+    found, said = several.checked(told, [Made(10, 0.4)])
+    assert (found.ellipse, found.region) == (region, None)
+    assert said[0].startswith("The corpus does not bound alpha as an ellipse would, so there is no region")
+    assert several.checked(told, [Made(1.1, 0.4)]) == (told, [])  # the grid does not reach so far
+    found, said = several.checked(replace(told, region=wide), [])
+    assert (found.ellipse, found.region) == (None, None)
+    assert said[0].startswith("The corpus hardly determines eta")
+    found, said = several.checked(replace(told, ellipse=wide), [])
+    assert (found.ellipse, found.region) == (None, None)
 
 
 @pytest.mark.usefixtures("workers_here")

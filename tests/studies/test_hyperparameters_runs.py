@@ -73,7 +73,7 @@ def test_answers_of_methods_come_with_their_ellipses(tmp_path: Path) -> None:
     for method in answers.index:
         if f"{method} ellipse" in ellipses.index:
             assert ellipses.loc[f"{method} ellipse", "center_alpha"] == answers.loc[method, "alpha"]
-    assert "full-bayes region" in ellipses.index
+    assert "score region" in ellipses.index
     again = hyper_methods.compute(task, CORPUS, checkpoint)
     assert again.tables["timing"].equals(record.tables["timing"])
 

@@ -78,7 +78,8 @@ def agreement(batches: np.ndarray) -> float | None:
     (_, log_within), (_, log_both) = np.linalg.slogdet(within), np.linalg.slogdet(within + between)
     if np.isneginf(log_within):  # chains that do not vary
         return None if np.isneginf(log_both) else 0.0
-    return _wilks(float(log_within - log_both), p, between_degrees, within_degrees)
+    # never above 0, but for rounding, where a number hardly varies
+    return _wilks(min(float(log_within - log_both), 0.0), p, between_degrees, within_degrees)
 
 
 def _wilks(log_lambda: float, p: int, q: int, within: int) -> float:

@@ -31,7 +31,7 @@ from bayestopics.base.progress import counted_sweeps, totalling
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import DISAGREE, batches_each, hotelling
-from bayestopics.hyper.best import EDGE
+from bayestopics.hyper.best import EDGE, WIDEST
 from bayestopics.hyper.gain import Gain, gain
 from bayestopics.hyper.labels import aligned
 from bayestopics.hyper.louis import LEVEL, Estimate, by_topic, prior_at
@@ -117,6 +117,8 @@ class Asymmetric:
     @property
     def ellipse(self) -> Spread:
         """Monte Carlo error."""
+        if not self.known.any():
+            return self._nothing
         count, p = self.estimate.count, len(self.estimate.x)
         radius = hotelling(count, LEVEL, p) if count > p + 1 else None
         return self._spread(self.estimate.covariance, float(stdtrit(count - 1, (1 + LEVEL) / 2)), radius)
@@ -124,10 +126,17 @@ class Asymmetric:
     @property
     def region(self) -> Spread:
         """How well the corpus determines h itself."""
+        if not self.known.any():
+            return self._nothing
         last, covariance = self.estimate, np.linalg.inv(self.estimate.information)
         if last.agreement is not None and last.agreement < DISAGREE:
             covariance = covariance + np.atleast_2d(np.cov(last.of_chains.T))
         return self._spread(covariance, float(ndtri((1 + LEVEL) / 2)), float(chdtri(len(last.x), 1 - LEVEL)))
+
+    @property
+    def _nothing(self) -> Spread:
+        """The corpus determines no alpha, nor eta."""
+        return Spread(self.h, np.full((len(self.h), len(self.h)), np.nan), float(ndtri((1 + LEVEL) / 2)), None)
 
     def _spread(self, covariance: np.ndarray, quantile: float, radius_squared: float | None) -> Spread:
         whole = np.full((len(self.h), len(self.h)), np.nan)
@@ -145,7 +154,7 @@ class Asymmetric:
             "ellipse": self.ellipse.summary(),
             "region": self.region.summary(),
             "agreement": self.estimate.agreement,
-            "precision": self.estimate.imprecision,
+            "precision": self.estimate.imprecision if self.known.any() else None,
             "symmetric": best,
             "gain": self.gain.summary(),
             "path": self.path,
@@ -250,20 +259,30 @@ def minka(often: np.ndarray, lengths: np.ndarray, alphas: np.ndarray) -> np.ndar
 
 def last_step(walk: Walk, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, Estimate]:
     """log h, which parameters have an error, and the estimate of these. As long as there is a direction without a
-    clearly positive information, the parameter with the largest part in it is left out; so are those at an end."""
+    clearly positive information, or in which log m is not nearly quadratic, the parameter with the largest part in it
+    is left out; so are those at an end. If none is left, the estimate is that of the last one."""
     known = walk.free(limits)
     while True:
         last, x = walk.estimate(known), walk.x.copy()
         x[known] += np.clip(last.step, -LONGEST_STEP, LONGEST_STEP)
         x = inside(x, limits)[0]
         at_end = known & at_ends(x, limits)
-        if known.sum() == 1 or (last.clear and not at_end.any()):
+        narrow = last.clear and not _wide(last)
+        if narrow and not at_end.any():
             return x, known, last
-        if last.clear:
+        if known.sum() == 1:
+            return x, np.zeros_like(known), last
+        if narrow:
             known[np.flatnonzero(at_end)[0]] = False
         else:
             weakest = np.linalg.eigh(last.information)[1][:, 0]
             known[np.flatnonzero(known)[int(np.argmax(np.abs(weakest)))]] = False
+
+
+def _wide(last: Estimate) -> bool:
+    """A single alpha, or eta, is determined so badly that log m is not nearly quadratic as far as its interval goes."""
+    deviations = np.sqrt(np.diag(np.linalg.inv(last.information)))
+    return bool(np.any(ndtri((1 + LEVEL) / 2) * deviations > WIDEST))
 
 
 def at_ends(x: np.ndarray, limits: np.ndarray) -> np.ndarray:
@@ -287,7 +306,7 @@ def _answer(
     place = np.argsort(labels)
     among = np.cumsum(known) - 1  # where the parameters that are known are in `last`
     kept = among[order[known[order]]]
-    last = last.of(kept)
+    last = last.of(kept) if known.any() else last
     said = _doubts(walk, last, known[order], at_ends(x, limits)[order], precision)
     path = [[step[k] for k in order] for step in walk.path]
     return Asymmetric(
@@ -320,6 +339,8 @@ def _doubts(walk: Walk, last: Estimate, known: np.ndarray, at_end: np.ndarray, p
             f"{_listed(weak)} hardly determined by the corpus, without an error, and the other errors hold for this "
             "value only. Use more sweeps (--sweeps), or fewer topics (--topics)."
         )
+    if not known.any():
+        return said
     if last.count <= len(last.x) + 1:
         said.append(
             f"{last.count} batches or chains are too few for a joint ellipse of {len(last.x)} numbers; the errors of "

@@ -22,6 +22,8 @@ from bayestopics.hyper.tempering import TemperedChain
 
 EDGE = 1e-4  # in log h: a point nearer to the edge than this is on the edge
 FEWEST_BATCHES = 12  # correlated batches are joined, but not to fewer than this
+WIDEST = float(np.log(10))  # if a region reaches further than this in log h, log m is not nearly quadratic in it
+PART = 0.5  # nor if log m falls by less than this part of what a parabola would, on the way to an end of the region
 CORRELATED = 0.25  # a correlation between the best h of successive batches up to this is ignored
 
 
@@ -57,6 +59,18 @@ class Ellipse:
         """float64[2, 2]: the smallest and the largest alpha, and eta, in it."""
         half = np.sqrt(self.radius_squared * np.diag(self.log_covariance))
         return np.array(self.center)[:, None] * np.exp(np.outer(half, (-1, 1)))
+
+    @property
+    def wide(self) -> bool:
+        """It reaches further than `WIDEST`, so it is no region: log m is flat, or not nearly quadratic."""
+        return bool(np.any(np.sqrt(self.radius_squared * np.diag(self.log_covariance)) > WIDEST))
+
+    @property
+    def tips(self) -> np.ndarray:
+        """float64[2, 2, 2]: log h where alpha is smallest and largest in it, and where eta is."""
+        covariance = np.array(self.log_covariance)
+        away = np.sqrt(self.radius_squared) * covariance / np.sqrt(np.diag(covariance))[:, None]
+        return np.log(self.center) + np.stack([-away, away], axis=1)
 
     def covers(self, h: np.ndarray) -> bool:
         away = np.log(h) - np.log(self.center)
@@ -153,6 +167,25 @@ def best_of_chains(chains: Sequence[TemperedChain], level: float = 0.95) -> Best
             covariance = np.mean([one.log_covariance for one in own if one is not None], axis=0) + apart
             region = Ellipse.around(h, covariance, float(chdtri(2, 1 - level)), level)
     return Best(float(h[0]), float(h[1]), bool(edges.any()), ellipse, float(edges.mean()), 0.0, region, count)
+
+
+def bent(region: Ellipse, chains: Sequence[TemperedChain]) -> list[str]:
+    """The names among alpha and eta at whose ends in the region log M-hat, in chains whose grids reach from the center
+    to there, has fallen less than `PART` of what it would on a parabola."""
+    terms, center, names = [Terms.of(chain) for chain in chains], np.array(region.center), []
+    for name, ends in zip(("alpha", "eta"), np.exp(region.tips), strict=True):
+        falls = [
+            [one.log_mean(*center) - one.log_mean(*h) for one in terms if _between([center, h], one.chain.ends)]
+            for h in ends
+        ]
+        if any(some and np.median(some) < PART * region.radius_squared / 2 for some in falls):
+            names.append(name)
+    return names
+
+
+def _between(points: Sequence[np.ndarray], ends: tuple[tuple[float, float], tuple[float, float]]) -> bool:
+    low, high = np.array(ends).T
+    return all(np.all((low <= h) & (h <= high)) for h in points)
 
 
 def imprecision(monte_carlo: np.ndarray, own: np.ndarray) -> float:

@@ -18,7 +18,7 @@ from bayestopics.hyper.full_bayes import FullBayes, full_bayes
 from bayestopics.hyper.gibbs_em import gibbs_em
 from bayestopics.hyper.grid import Grid
 from bayestopics.hyper.score import score
-from bayestopics.hyper.search import AT_THE_END, check, correlated
+from bayestopics.hyper.search import AT_THE_END, MOST_ON_EDGE, check, correlated, edges
 from bayestopics.hyper.several import CHAINS, search_several
 from bayestopics.hyper.tempering import temper
 from bayestopics.hyper.variational_em import variational_em
@@ -28,7 +28,11 @@ STEPS = 60  # of Gibbs-EM
 END = 20  # the answer is the average over this many last steps, which reduces its noise
 DRIFT = 0.1  # in log alpha or log eta, between the halves of these steps: more than the noise of default-length chains
 LEVEL = 0.95
-REFINED = 1.2  # full Bayes: the best h is searched within this factor of the mode
+REFINED = 2.0  # full Bayes: the best h is searched within this factor of the mode; 1.2 cut off a third of the batches
+NO_ERROR = (
+    "Gibbs-EM tells no error, and does not notice where the corpus hardly determines alpha or eta. Compare it with the "
+    "method score."
+)
 
 Range = tuple[float, float]
 
@@ -76,7 +80,7 @@ def hyper(
         work: Any = {"sweeps": sweeps, "burn_in": sweeps // 4, "steps": STEPS, "sampler": sampler}
         em = gibbs_em(corpus, topics, rng=rng, checkpoint=checkpoint, **work)
         h = np.exp(np.log(em.path[-END:]).mean(axis=0))
-        path, doubts = em.path.tolist(), [*em.warnings, *_drift(em.path[-END:])]
+        path, doubts = em.path.tolist(), [*em.warnings, *_drift(em.path[-END:]), NO_ERROR]
     else:
         variational = variational_em(corpus, topics, rng=rng, steps=sweeps, checkpoint=checkpoint)
         h, path, doubts = variational.path[-1], variational.path.tolist(), list(variational.warnings)
@@ -132,9 +136,17 @@ def _full_bayes(
         )
     if refined.ellipse is not None and refined.batch_correlation > CORRELATED:
         doubts.append(correlated(refined.batch_correlation))
+    if refined.ellipse is not None and refined.batches_on_edge > MOST_ON_EDGE:
+        doubts.append(edges(refined.batches_on_edge))
     h = mode if refined.on_edge else np.array([refined.alpha, refined.eta])
     region = posterior_region(found)
-    ellipse = None if refined.ellipse is None else refined.ellipse.summary()
+    if region is not None and (
+        region.wide or np.any((region.extent < limits[:, :1]) | (region.extent > limits[:, 1:]))
+    ):
+        region = None
+        doubts.append(_open(found, limits))
+    flat = refined.region is None or refined.region.wide
+    ellipse = None if refined.ellipse is None or flat else refined.ellipse.summary()
     return {
         **_h(h),
         "ellipse": ellipse,
@@ -143,6 +155,20 @@ def _full_bayes(
         "draws": found.draws.tolist(),
         "warnings": doubts,
     }
+
+
+def _open(found: FullBayes, limits: np.ndarray) -> str:
+    """What to say of draws that fill no ellipse within the range: where they are, on each side by itself."""
+    tail = (1 - LEVEL) / 2
+    ends = np.quantile(found.draws, [tail, 1 - tail], axis=0).T
+    sides = [
+        f"{name} from {low:.3g} to {high:.3g} (its range is {least:.3g} to {most:.3g})"
+        for name, (low, high), (least, most) in zip(("alpha", "eta"), ends, limits, strict=True)
+    ]
+    return (
+        f"The corpus does not bound alpha and eta on all sides, so there is no region: {LEVEL:.0%} of the draws have "
+        f"{' and '.join(sides)}, and they depend on the range. The method score finds the level set."
+    )
 
 
 def posterior_region(found: FullBayes) -> Ellipse | None:

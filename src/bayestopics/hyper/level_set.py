@@ -18,6 +18,7 @@ from scipy.special import chdtri
 
 from bayestopics.base.seeds import generator
 from bayestopics.base.stages import Stages
+from bayestopics.hyper.best import PART, Ellipse
 from bayestopics.hyper.louis import LEVEL, estimate
 from bayestopics.hyper.score_chains import Crew
 
@@ -97,18 +98,21 @@ class Profile:
         columns |= {"log_m": self.log_m.tolist(), "error": errors}
         return {"level": LEVEL, **{name: sides[name] for name in NAMES}, "profile": columns}
 
-    def warnings(self) -> list[str]:
+    def warnings(self, top_known: bool = False) -> list[str]:
+        """`top_known`: the top itself is sharp, but log m falls slowly away from it."""
         name, ends = NAMES[self.side], self.ends()
         reached = np.exp(self.points[[0, -1], self.side])
         words = [
             f"{end:.3g}" if end is not None else f"beyond {far:.3g}" for end, far in zip(ends, reached, strict=True)
         ]
         why = f"The corpus hardly determines {name}"
-        if self.narrow:
+        if top_known:
+            why = f"The corpus does not bound {name} as an ellipse would"
+        elif self.narrow:
             why = "The chains are too short to tell how sharp the top is"
         said = [
             f"{why}: the log marginal likelihood is within {DEEP:.0f} nats of its top from {name} = {words[0]} to "
-            f"{words[1]}. The region is this level set; there is no Monte Carlo ellipse."
+            f"{words[1]}. The region is this level set{'' if top_known else '; there is no Monte Carlo ellipse'}."
         ]
         worst = float(np.max(self.errors[self.log_m >= -DEEP]))
         if not worst < 1:  # nor nan
@@ -123,23 +127,43 @@ def trace(crew: Crew, x: np.ndarray, states: list[np.ndarray], side: int, sweeps
     """Walk along the ridge from x in both directions, with chains of `sweeps` sweeps and a burn-in of half as many at
     every rung."""
     stages = Stages(generator(crew.seed, "hyper/level-set"), crew.checkpoint.part("level-set"))
-
-    def rung(at: np.ndarray, states: list[np.ndarray], name: str, _: np.random.Generator) -> Rung:
-        made = crew.legs(at, states, f"level-set/{name}", sweeps, sweeps // 2)
-        scores, bends = np.array([one.scores for one in made]), np.array([one.bends for one in made])
-        found = estimate(at, scores, bends)
-        return Rung(at, scores.mean(axis=1), found.upwards, [one.assignments for one in made])
-
-    middle = stages(partial(rung, x, states, "start"))
+    rung = partial(_rung, crew, sweeps)
+    middle = stages(partial(rung, x, states, "level-set/start"))
     ways = []
     for stride in (-STRIDE, STRIDE):
         way = [middle]
         while not (_fallen(way, side) or _at_the_end(way, x, side)):
             at, last = way[-1].next(side, stride, limits), way[-1]
-            name = f"{len(way)}-{'up' if stride > 0 else 'down'}"
+            name = f"level-set/{len(way)}-{'up' if stride > 0 else 'down'}"
             way.append(stages(partial(rung, at, last.states, name)))
         ways.append(way)
     return profile([*ways[0][:0:-1], *ways[1]], side)
+
+
+def bent(crew: Crew, region: Ellipse, states: list[np.ndarray], sweeps: int) -> int | None:
+    """The side along which log m is not nearly quadratic in the region, if there is one.
+
+    At the ends of the region, the slope of a parabola away from the top, times the way, is minus the squared radius.
+    """
+    stages = Stages(generator(crew.seed, "hyper/probe"), crew.checkpoint.part("probe"))
+    for side, ends in enumerate(region.tips):
+        for number, x in enumerate(ends):
+            way = x - np.log(region.center)
+            if abs(way[side]) <= STRIDE:
+                continue
+            at_end: Rung = stages(partial(_rung, crew, sweeps, x, states, f"probe/{side}-{number}"))
+            slopes = -np.einsum("cp,p->c", at_end.gradients, way)
+            error = slopes.std(ddof=1) / np.sqrt(len(slopes)) if len(slopes) > 1 else 0.0
+            if slopes.mean() + 2 * error < PART * region.radius_squared:
+                return side
+    return None
+
+
+def _rung(crew: Crew, sweeps: int, at: np.ndarray, states: list[np.ndarray], name: str, _: np.random.Generator) -> Rung:
+    made = crew.legs(at, states, name, sweeps, sweeps // 2)
+    scores, bends = np.array([one.scores for one in made]), np.array([one.bends for one in made])
+    found = estimate(at, scores, bends)
+    return Rung(at, scores.mean(axis=1), found.upwards, [one.assignments for one in made])
 
 
 def profile(rungs: list[Rung], side: int) -> Profile:

@@ -24,6 +24,7 @@ from bayestopics.lda.state import Prior, State
 CLEAR = 3.0  # the information is clearly positive if its smallest eigenvalue is more than so many of its own errors
 LEVEL = 0.95
 NEGLIGIBLE = 0.25  # part of the Monte Carlo deviation
+ROUNDING = 1e-9  # of a score: the error of chains that do not vary
 
 
 def of_counts(x: float | np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -175,7 +176,7 @@ def estimate(x: np.ndarray, scores: np.ndarray, bends: np.ndarray, apart: bool =
     information = -curved.mean(axis=(0, 1))
     values, vectors = np.linalg.eigh(information)
     weakest = np.einsum("cbkl,k,l->cb", curved, vectors[:, 0], vectors[:, 0])
-    error = float(np.sqrt(pooled(weakest[:, :, None])[0][0, 0]))
+    error = max(float(np.sqrt(pooled(weakest[:, :, None])[0][0, 0])), ROUNDING)
     clear = bool(values[0] > CLEAR * error)
     # where the information is not clearly positive, take as much as it may be: the step still leads upwards
     larger = np.maximum(np.abs(values), CLEAR * error)
@@ -186,6 +187,7 @@ def estimate(x: np.ndarray, scores: np.ndarray, bends: np.ndarray, apart: bool =
     moved = means + np.einsum("cbkl,l->cbk", curved, step) if clear else means
     inverse = np.linalg.inv(matrix)
     inside, count = pooled(moved)
+    inside = inside + ROUNDING**2 * np.eye(len(x))
     covariance, of_chains = inverse @ inside @ inverse, moved.mean(axis=1) - moved.mean(axis=(0, 1))
     tops = step + np.einsum("kl,cl->ck", inverse, of_chains)
     clearness = float(values[0]) / error

@@ -23,18 +23,18 @@ from bayestopics.base.processes import team
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import FEWEST, batches_each, hotelling, into_batches
 from bayestopics.hyper.best import EDGE, Ellipse
-from bayestopics.hyper.level_set import Profile, trace
+from bayestopics.hyper.level_set import Profile, bent, trace
 from bayestopics.hyper.louis import CLEAR, LEVEL, Estimate, estimate
 from bayestopics.hyper.score_chains import Crew, Leg, Range
 from bayestopics.hyper.search import AT_THE_END, SHORTEST, check
-from bayestopics.hyper.several import MOST_ROUNDS, check_precision, disagreement, short_of
+from bayestopics.hyper.several import check_precision, disagreement, short_of, within_reach
 from bayestopics.lda.state import Prior
 from bayestopics.lda.urns import ENDS, check_model
 
 LONGEST_STEP = float(np.log(2))  # in log h: far from the top, a Newton step may be far too long
 MOST_STEPS = 20  # Newton steps
+STEADY = 500  # sweeps of a chain before a precision counts as reached: batches of shorter ones may be correlated
 PATIENCE = 8  # chains may become so many times longer if the information is then clearly positive
-WIDEST = float(np.log(10))  # if the region reaches further than this in log h, log m is not nearly quadratic in it
 MODES = 1e-6  # the chains stay in different modes if the p-value of their agreement is smaller
 NOTHING = np.zeros(0, np.int32)
 
@@ -81,10 +81,11 @@ class Walk:
         still = (np.abs(target - now.x) < EDGE) | (~beyond & (np.abs(step) < 3 * np.sqrt(np.diag(now.covariance))))
         return bool(beyond.any() and still.all())
 
-    def longer(self, now: Estimate, precision: float | None) -> bool:
-        """Whether longer chains at x are needed, and may help."""
+    def longer(self, now: Estimate, precision: float | None, kept: int) -> bool:
+        """Whether longer chains at x are needed, and may help; each has `kept` sweeps there."""
         if now.clear:
-            return precision is not None and now.imprecision > precision and len(self.legs) < MOST_ROUNDS
+            short = precision is not None and (now.imprecision > precision or kept < STEADY)
+            return short and within_reach(now.imprecision, precision, len(self.legs))
         # the clearness grows with the square root of the length
         return now.clearness * np.sqrt(PATIENCE / len(self.legs)) > CLEAR and len(self.legs) < PATIENCE
 
@@ -102,7 +103,7 @@ class Walk:
             self.finished = True
             return
         if self.long and (now.settled or not now.clear or len(self.path) >= MOST_STEPS):
-            self.finished = not self.longer(now, precision)
+            self.finished = not self.longer(now, precision, len(self.legs) * sweeps)
             return
         self.long = self.long or now.settled or len(self.path) >= MOST_STEPS // 2
         self.x, self.legs = target, []
@@ -115,7 +116,7 @@ class Found:
 
     h: np.ndarray
     estimate: Estimate  # at the last h
-    profile: Profile | None  # where log m is flat
+    profile: Profile | None  # where log m is flat, or not nearly quadratic
     on_edge: bool
     scores: np.ndarray  # float64[m, n, 2]: of every kept sweep at the last h
     path: list[list[float]]  # alpha and eta of every step
@@ -125,7 +126,7 @@ class Found:
     @property
     def ellipse(self) -> Ellipse | None:
         """Monte Carlo error of h."""
-        if self.profile is not None or self.on_edge or self.estimate.count < FEWEST:
+        if _flat(self.estimate) or self.on_edge or self.estimate.count < FEWEST:
             return None
         radius = hotelling(self.estimate.count, LEVEL)
         return Ellipse.around(self.h, self.estimate.covariance, radius, LEVEL)
@@ -135,7 +136,7 @@ class Found:
         """How well the corpus determines h itself."""
         if self.profile is not None or self.on_edge:
             return self.profile
-        return Ellipse.around(self.h, np.linalg.inv(self.estimate.information), float(chdtri(2, 1 - LEVEL)), LEVEL)
+        return _region(self.h, self.estimate)
 
     def summary(self) -> dict[str, Any]:
         """What `bayestopics hyper` prints."""
@@ -197,6 +198,8 @@ def score(
             side = int(np.argmax(np.abs(np.linalg.eigh(last.information)[1][:, 0])))
             profile = trace(crew, last.x, walk.states, side, some, limits)
             x = profile.top
+        elif not on_edge and (slow := bent(crew, _region(np.exp(x), last), walk.states, some)) is not None:
+            profile = trace(crew, x, walk.states, slow, some, limits)
     said = _doubts(chains, last, profile, on_edge, precision)
     scores = walk.scores
     return Found(np.exp(x), last, profile, on_edge, scores, walk.path, walk.states, said)
@@ -204,10 +207,14 @@ def score(
 
 def _flat(last: Estimate) -> bool:
     """The information is not clearly positive, or the region so wide that log m is not nearly quadratic in it."""
-    if not last.clear:
-        return True
-    half = np.sqrt(chdtri(2, 1 - LEVEL) * np.diag(np.linalg.inv(last.information)))
-    return bool(np.any(half > WIDEST))
+    return not last.clear or _region(np.exp(last.x), last).wide
+
+
+def _region(h: np.ndarray, last: Estimate) -> Ellipse:
+    """Where log m is clearly curved."""
+    region = Ellipse.around(h, np.linalg.inv(last.information), float(chdtri(2, 1 - LEVEL)), LEVEL)
+    assert region is not None
+    return region
 
 
 def inside(x: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -238,7 +245,9 @@ def _doubts(chains: int, last: Estimate, profile: Profile | None, on_edge: bool,
     if on_edge:
         return [*said, AT_THE_END]
     if profile is not None:
-        return [*said, *profile.warnings()]
+        said += profile.warnings(not _flat(last))
+        if _flat(last):
+            return said
     if not last.settled:
         said.append(
             f"The last of {MOST_STEPS} Newton steps was still longer than its own Monte Carlo error. Use more sweeps "

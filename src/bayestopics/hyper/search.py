@@ -38,6 +38,7 @@ SHORTEST = 100  # sweeps
 TOO_FEW_TRIPS = 5
 HARDLY = 0.05  # a chain that changes its grid point before fewer of its sweeps hardly moves
 FLAT = 0.5  # nats: if log M-hat changes by less along a whole side of the grid, the corpus does not determine the best
+MOST_ON_EDGE = 0.05  # if more of the batches have their best h on the edge of the grid, there is a warning
 FLAT_POINTS = 9  # points along the side at which this is checked
 NARROWEST_RANGE = 0.01  # of log alpha or log eta
 PIECE = 2000  # sweeps of a chain between checkpoints
@@ -213,11 +214,8 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
             f"The corpus does not determine {name}: the log marginal likelihood changes by less than {FLAT} nats "
             f"({NAT}) from {name} = {low:.3g} to {high:.3g}."
         )
-    if found.batches_on_edge > 0.05:
-        said.append(
-            f"For {found.batches_on_edge:.0%} of the batches of sweeps the best (alpha, eta) is on the edge of the "
-            "grid, so the Monte Carlo ellipse of this chain is too small. Use more sweeps (--sweeps)."
-        )
+    if found.batches_on_edge > MOST_ON_EDGE:
+        said.append(edges(found.batches_on_edge))
     if chain.moved < HARDLY:
         said.append(
             f"The chain hardly moves on the grid: it changed its point before only {chain.moved:.1%} of the sweeps. "
@@ -236,6 +234,13 @@ def doubts(found: Best, chain: TemperedChain, limited: bool) -> list[str]:
             "share of the visits, so the result near it is poorly known. Use more sweeps (--sweeps)."
         )
     return said
+
+
+def edges(share: float) -> str:
+    return (
+        f"For {share:.0%} of the batches of sweeps the best (alpha, eta) is on the edge of the grid, so the Monte "
+        "Carlo ellipse of this chain is too small. Use more sweeps (--sweeps)."
+    )
 
 
 def correlated(correlation: float) -> str:

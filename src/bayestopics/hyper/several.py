@@ -8,7 +8,7 @@ to its own grid; the ellipse comes from the batches of all chains, compared with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +22,15 @@ from bayestopics.base.seeds import generator, seed_from
 from bayestopics.base.wording import explain_once
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.pooled import DISAGREE
-from bayestopics.hyper.best import Best, best_of_chains
+from bayestopics.hyper.best import Best, bent, best_of_chains
 from bayestopics.hyper.search import Search, check, find, lengthen
 from bayestopics.hyper.tempering import TemperedChain
 
 CHAINS = 8
 TRIPS = 20  # round trips of every chain, before a precision counts as reached
 MOST_ROUNDS = 64  # for a precision that was asked for, the chains become at most so many times longer
+TRIED, SLACK = 4, 4  # after so many rounds, the number of rounds that are needed is known to about this factor
+HOPEFUL = 8  # rounds in which an error that is unknown may become known
 USUAL = 1.8  # sweeps of a search over those of its last run: a fifth each for the pilot, its burn-in and two tunings
 
 
@@ -84,7 +86,7 @@ def search_several(
     with team(corpus, chains, min(workers, chains)) as run:
         found = run(_find, jobs, round(USUAL * sweeps * chains))
         together, rounds = _together(found), 1
-        while (missing := needed(together, found, precision)) and rounds < MOST_ROUNDS:
+        while (missing := needed(together, found, precision)) and within_reach(together.precision, precision, rounds):
             more: dict[str, Any] = {"sweeps": sweeps, "sampler": how.get("sampler", "single-site"), "part": rounds}
             longer = [
                 (topics, one, {**more, "seed": own, "checkpoint": part.part(f"more-{rounds}")})
@@ -93,12 +95,31 @@ def search_several(
             found = run(_lengthen, longer, sweeps * chains)
             together, rounds = _together(found), rounds + 1
     same = agreement([one.best for one in found])
+    together, no_ellipse = checked(together, [one.chains[0] for one in found])
     said = [f"Chain {number}: {warning}" for number, one in enumerate(found) for warning in one.warnings]
-    return Several(together, found, same, explain_once([*disagreement(chains, same), *missing, *said]))
+    return Several(together, found, same, explain_once([*no_ellipse, *disagreement(chains, same), *missing, *said]))
 
 
 def _together(found: Sequence[Search]) -> Best:
     return found[0].best if len(found) == 1 else best_of_chains([one.chains[0] for one in found])
+
+
+def checked(together: Best, chains: Sequence[TemperedChain]) -> tuple[Best, list[str]]:
+    """Without a region where log m is not nearly quadratic in it, and without an ellipse too where it is flat; and what
+    to say then."""
+    region = together.region
+    if region is None:
+        return together, []
+    if wide := [one for one in (region, together.ellipse) if one is not None and one.wide]:
+        half = np.diag(wide[0].log_covariance)
+        said = f"The corpus hardly determines {('alpha', 'eta')[int(np.argmax(half))]}, so there is no region and no "
+        said += "Monte Carlo ellipse. The method score finds the level set."
+        return replace(together, ellipse=None, region=None), [said]
+    if names := bent(region, chains):
+        said = f"The corpus does not bound {' and '.join(names)} as an ellipse would, so there is no region. The "
+        said += "method score finds the level set."
+        return replace(together, region=None), [said]
+    return together, []
 
 
 def needed(together: Best, found: Sequence[Search], precision: float | None) -> list[str]:
@@ -119,10 +140,23 @@ def needed(together: Best, found: Sequence[Search], precision: float | None) -> 
     return said
 
 
+def within_reach(now: float | None, precision: float | None, rounds: int) -> bool:
+    """Whether chains of `MOST_ROUNDS` rounds may have this precision. Errors fall with the square root of the length;
+    those of chains that stay in different modes do not fall, and then more rounds would be in vain."""
+    if now is None:
+        return rounds < HOPEFUL
+    if rounds >= MOST_ROUNDS:
+        return False
+    if precision is None or rounds < TRIED:
+        return True
+    return rounds * (now / precision) ** 2 <= SLACK * MOST_ROUNDS
+
+
 def short_of(now: float, precision: float) -> str:
     return (
         f"The Monte Carlo error is {now:.2g} of the uncertainty of (alpha, eta), not {precision:g}: chains about "
-        f"{(now / precision) ** 2:.1f} times as long are needed. Use more sweeps (--sweeps)."
+        f"{(now / precision) ** 2:.1f} times as long are needed. Use more sweeps (--sweeps), or, if the chains "
+        "disagree, more chains (--chains)."
     )
 
 
