@@ -52,7 +52,7 @@ def add(commands: Any, output: Parser) -> None:
     simulated.add_argument("--seed", type=seed, default=0, metavar="s", help=about)
     about = "file to write (required); FILE.ldac.vocab gets the terms, FILE.truth.npz the true topics"
     simulated.add_argument("--out", required=True, metavar="FILE.ldac", help=about)
-    help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
+    help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx, x.npz or x.tokens"
     converted = add_parser(commands, "convert", [reading(), output], help)
     converted.set_defaults(look=convert)
     where = converted.add_mutually_exclusive_group(required=True)
@@ -76,7 +76,7 @@ def convert(options: argparse.Namespace) -> tuple[Summary, str]:
     corpus = load(options)
     write_corpus(corpus, out)
     kept = [what for what, values in (("labels", corpus.labels), ("metadata", corpus.metadata)) if values is not None]
-    if kept and Path(out).suffix != ".npz":
+    if kept and Path(out).suffix not in (".npz", ".tokens"):
         options.notes.append(f"{out}: this format has no place for the {' and '.join(kept)}; .npz has one")
     return _shown({"out": out, **corpus.summary()})
 

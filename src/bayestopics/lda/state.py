@@ -92,7 +92,8 @@ class State:
 
     def offsets(self) -> np.ndarray:
         """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
-        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1)).astype(np.int64)
+        # numbers of the type of the documents, which would be copied otherwise
+        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1, dtype=self.documents.dtype))
 
     @cached_property
     def by_term(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -150,9 +151,12 @@ def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> N
 
 
 def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
-    alpha = prior.alpha_vector(topics)
-    assignments = np.array(assignments, dtype=np.int32)
-    counts = count(corpus, topics, assignments)
+    return _state(corpus, topics, prior, np.array(assignments, dtype=np.int32))
+
+
+def _state(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
+    """A state that has these assignments for its own."""
+    alpha, counts = prior.alpha_vector(topics), count(corpus, topics, assignments)
     return State(corpus.documents, corpus.terms, alpha, float(prior.eta), assignments, *counts)
 
 
@@ -160,7 +164,7 @@ def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Gener
     """A state in which every token has a uniformly random topic."""
     prior.alpha_vector(topics)  # refuses impossible numbers of topics before anything is drawn
     assignments = rng.integers(topics, size=corpus.token_count, dtype=np.int32)
-    return from_assignments(corpus, topics, prior, assignments)
+    return _state(corpus, topics, prior, assignments)
 
 
 NO_ALPHA = np.empty(0)

@@ -28,9 +28,9 @@ from bayestopics.runs.draws import (
     aligned,
     document_moments,
     documents_table,
+    mean_term_topic,
     model_arrays,
     spread,
-    term_topic_of,
     terms_table,
     topic_moments,
     vocabulary_table,
@@ -100,7 +100,7 @@ def compute(
             "timing": pd.concat(timings, ignore_index=True),
             **tables,
         },
-        arrays={"assignments": np.array([chain.state.assignments for chain in chains]), **arrays},
+        arrays={"assignments": _assignments(chains), **arrays},
         answer={
             "log_joint_mean": float(log_joint.mean()),
             "log_joint_error": _error_of_mean(log_joint),
@@ -124,7 +124,7 @@ def _topics(
     number, prior = task.params["topics"], _prior(task)
     draws = [aligned(_draws(chain), number) for chain in chains]
     moments = [topic_moments(corpus, one, number, prior.eta) for one in draws]
-    counts = np.mean([term_topic_of(corpus, draw, number) for draw in draws[best]], axis=0)
+    counts = mean_term_topic(corpus, draws[best], number)
     topics = top_words(corpus, counts)
     tables = {
         "topics": terms_table(corpus, moments[best], counts),
@@ -138,6 +138,12 @@ def _topics(
         found = of_topics(tables["reproducibility"])
         topics = [{**one, **found[one["topic"]]} for one in topics]
     return topics, tables, model_arrays(corpus, draws[best], number)
+
+
+def _assignments(chains: list[Chain]) -> np.ndarray:
+    """Chains x tokens; those of a single chain are not copied."""
+    every = [chain.state.assignments for chain in chains]
+    return every[0][np.newaxis] if len(every) == 1 else np.array(every)
 
 
 def _draws(chain: Chain) -> list[np.ndarray]:
@@ -181,7 +187,9 @@ def _chain(
             sweeps=_sweeps(part),
             rng=part.generator(),
             start=part.params.get("start", "random"),
-            observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
+            observer=KeptDraws(
+                spread(part.params["burn_in"], part.params["sweeps"], corpus.token_count, part.params["topics"])
+            ),
             checkpoint=checkpoint,
             description=part.name,
             progress=progress,
