@@ -48,4 +48,7 @@ def relabelled(assignments: np.ndarray, reference: np.ndarray, topics: int) -> n
         here = slice(first, first + STEP)
         pairs = assignments[here].astype(np.int64) * topics + reference[here]
         agreeing += np.bincount(pairs, minlength=topics * topics)
-    return matched(agreeing.reshape(topics, topics)).astype(assignments.dtype)[assignments]
+    names = matched(agreeing.reshape(topics, topics))
+    if np.array_equal(names, np.arange(topics)):  # no copy of what is as it should be
+        return assignments
+    return names.astype(assignments.dtype)[assignments]

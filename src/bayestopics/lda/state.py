@@ -143,6 +143,21 @@ def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndar
     return document_topic, term_topic, topic_total
 
 
+def tally(rows: np.ndarray, assignments: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """int32[shape]: how many tokens each row, a document or a term, has in each topic; for integers of any size."""
+    table = np.zeros(shape, np.int32)
+    for first in range(0, len(rows), STEP):
+        here = slice(first, first + STEP)
+        _tally(rows[here], assignments[here].astype(np.int32), table)
+    return table
+
+
+@kernel
+def _tally(rows: np.ndarray, assignments: np.ndarray, table: np.ndarray) -> None:
+    for i in range(len(rows)):
+        table[rows[i], assignments[i]] += 1
+
+
 def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
     """Check assignments, because kernels do not."""
     inside = assignments.size == 0 or (assignments.min() >= 0 and assignments.max() < topics)
@@ -168,6 +183,7 @@ def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Gener
 
 
 NO_ALPHA = np.empty(0)
+STEP = 1_000_000  # tokens at a time, which saves memory
 ORDERS = ("document", "term")
 
 

@@ -18,7 +18,7 @@ import pandas as pd
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.metadata import storable
 from bayestopics.lda.alignment import relabelled
-from bayestopics.lda.state import State, count
+from bayestopics.lda.state import State, tally
 from bayestopics.runs.chain import LargestShares
 
 DRAWS = 25  # draws to keep from a chain: one or two bytes per token and draw
@@ -68,7 +68,7 @@ def document_moments(corpus: Corpus, draws: list[np.ndarray], alpha: np.ndarray)
     total, squares = (np.zeros((len(alpha), corpus.document_count)).T for _ in range(2))
     pieces = [slice(first, first + STEP) for first in range(0, corpus.document_count, STEP)]
     for draw in draws:
-        document_topic = count(corpus, len(alpha), draw)[0]
+        document_topic = tally(corpus.documents, draw, (corpus.document_count, len(alpha)))
         for here in pieces:
             total[here] += document_topic[here]
             squares[here] += document_topic[here].astype(np.float64) ** 2
@@ -106,7 +106,7 @@ def beta_of(corpus: Corpus, draw: np.ndarray, topics: int, eta: float) -> tuple[
 
 
 def term_topic_of(corpus: Corpus, draw: np.ndarray, topics: int) -> np.ndarray:
-    return count(corpus, topics, draw)[1]
+    return tally(corpus.terms, draw, (corpus.term_count, topics))
 
 
 def mean_term_topic(corpus: Corpus, draws: list[np.ndarray], topics: int) -> np.ndarray:
@@ -138,15 +138,18 @@ def documents_table(corpus: Corpus, theta: Moments) -> pd.DataFrame:
 
 def terms_table(corpus: Corpus, beta: Moments, counts: np.ndarray) -> pd.DataFrame:
     """One row per topic and term that occurs in it in any draw, sorted by topic and probability."""
+    vocabulary = pd.Series(list(corpus.vocabulary))
+    alphabetical = np.unique(np.array(corpus.vocabulary), return_inverse=True)[1]
     terms, topics = np.nonzero(counts)
+    order = np.lexsort((alphabetical[terms], -beta.mean[topics, terms], topics))
+    terms, topics = terms[order], topics[order]
     columns = {
         "topic": topics,
-        "term": np.array(corpus.vocabulary)[terms],
+        "term": vocabulary.array.take(terms),
         "probability": beta.mean[topics, terms],
         "standard_deviation": beta.deviation[topics, terms],
     }
-    table = pd.DataFrame(columns)
-    return table.sort_values(["topic", "probability", "term"], ascending=[True, False, True], ignore_index=True)
+    return pd.DataFrame(columns)
 
 
 def model_arrays(corpus: Corpus, draws: list[np.ndarray], topics: int) -> dict[str, np.ndarray]:

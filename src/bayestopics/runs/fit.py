@@ -123,13 +123,15 @@ def _topics(
     """The topics of the best chain for people, and the tables and arrays that the record keeps of them."""
     number, prior = task.params["topics"], _prior(task)
     draws = [aligned(_draws(chain), number) for chain in chains]
+    # first, because it is the largest, and needs room to be made
+    documents = documents_table(corpus, document_moments(corpus, draws[best], prior.alpha_vector(number)))
     moments = [topic_moments(corpus, one, number, prior.eta) for one in draws]
     counts = mean_term_topic(corpus, draws[best], number)
     topics = top_words(corpus, counts)
     tables = {
         "topics": terms_table(corpus, moments[best], counts),
         "shares": topic_shares(counts),
-        "documents": documents_table(corpus, document_moments(corpus, draws[best], prior.alpha_vector(number))),
+        "documents": documents,
         "vocabulary": vocabulary_table(corpus),
     }
     if len(chains) > 1:
@@ -166,7 +168,7 @@ def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int, th
     workers = min(workers, len(jobs))
     spread_out = current() is not None and sampler_entry(task.params["sampler"]).over_machines
     if workers == 1 or spread_out:  # each chain then takes the whole cluster
-        return [_chain(corpus, *job) for job in jobs]
+        return [_without_counts(_chain(corpus, *job)) for job in jobs]
     finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, parts)), workers)
     return [_restored(task, corpus, *result) for result in finished]
 
@@ -194,6 +196,13 @@ def _chain(
             description=part.name,
             progress=progress,
         )
+
+
+def _without_counts(chain: Chain) -> Chain:
+    """A finished chain without the counts of its last state, which are large; `draws` counts again."""
+    none = np.empty((0, chain.state.topics), np.int32)
+    chain.state = replace(chain.state, document_topic=none, term_topic=none)
+    return chain
 
 
 def _finished(
