@@ -182,6 +182,7 @@ DAMAGED: dict[str, Callable[[bytes], bytes]] = {
     "documents out of order": tokens(lambda numbers: numbers.__setitem__(-2, 2)),
     "another term": tokens(lambda numbers: numbers.__setitem__(0, 1 - numbers[0])),
     "vocabulary": lambda content: content.replace(b'["owl"', b'["owl!'),
+    "half a pair of surrogates": lambda content: content.replace(b'"whales"', b'"\\ud800"'),
 }
 
 

@@ -19,9 +19,11 @@ from bayestopics.cli.arguments import (
     reading,
     seed,
     topic_count,
+    up_to,
 )
 
 Summary = dict[str, Any]
+MOST_REPORTS = 1_000_000
 Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # the values, and the same as text for people
 
 
@@ -31,7 +33,7 @@ def add(commands: Any, output: Parser) -> None:
     help = "write a demo corpus to try the commands on: invented reports with dates, a CSV file; five topics are right"
     shown = add_parser(commands, "demo", [output], help)
     shown.set_defaults(look=demo)
-    shown.add_argument("--documents", type=positive, default=300, metavar="D", help="number of reports")
+    shown.add_argument("--documents", type=up_to(MOST_REPORTS), default=300, metavar="D", help="number of reports")
     about = "seed of the random numbers; the same seed gives the same reports"
     shown.add_argument("--seed", type=seed, default=1, metavar="s", help=about)
     shown.add_argument("--out", default="demo.csv", metavar="FILE.csv", help="file to write")

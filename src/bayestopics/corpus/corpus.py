@@ -14,7 +14,7 @@ import scipy.sparse as sparse
 
 from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import quoted
+from bayestopics.base.wording import is_no_text, quoted
 from bayestopics.corpus.columns import documents_of
 from bayestopics.corpus.text import Pruning, count_terms, language_note
 
@@ -110,11 +110,11 @@ class Corpus:
             _insist_on_terms(name, term_count, len(counts))
             vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
-        _check_texts(vocabulary, "term", name)
+        check_texts(vocabulary, "term", name)
         if labels is not None:
             if len(labels) != document_count:
                 raise InputError(f"{name}: {len(labels)} labels for {document_count} documents")
-            _check_texts(labels, "label", name)
+            check_texts(labels, "label", name)
         if not _in_order(documents, terms):
             order = np.lexsort((terms, documents))
             documents, terms, counts = documents[order], terms[order], counts[order]
@@ -143,7 +143,7 @@ class Corpus:
         if vocabulary is None:
             _insist_on_terms(name, term_count, counts)
             vocabulary = [str(term) for term in range(term_count)]
-        _check_texts(vocabulary, "term", name)
+        check_texts(vocabulary, "term", name)
         documents = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
         return cls(documents, terms, len(lengths), tuple(vocabulary), name=name)
 
@@ -451,14 +451,10 @@ def _insist_on_terms(name: object, term_count: int, counts: int) -> None:
     insist(term_count, max(FREE_TERMS, counts), fault)
 
 
-def _check_texts(texts: Sequence[str], what: str, name: str) -> None:
+def check_texts(texts: Sequence[str], what: str, name: str) -> None:
     """Half of a pair of surrogates is not text: it cannot be written to any file."""
     try:
         "".join(map(str, texts)).encode()
     except UnicodeEncodeError:
-        number, bad = next((i, text) for i, text in enumerate(map(str, texts)) if _is_no_text(text))
+        number, bad = next((i, text) for i, text in enumerate(map(str, texts)) if is_no_text(text))
         raise InputError(f"{name}: {what} {number} is not text: {quoted(bad)} holds half of a surrogate pair") from None
-
-
-def _is_no_text(text: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in text)

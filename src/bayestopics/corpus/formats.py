@@ -408,11 +408,21 @@ def _scipys_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> sparse.sparr
         if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != 1:
             raise InputError(f"{path}: its array {name!r} is not a list of whole numbers")
     indices = tuple(whole_numbers(arrays[name], str(path)) for name in places)
+    if "indptr" in places and not _is_pointer(
+        indices[-1], len(indices[0])
+    ):  # scipy's classes may crash before they check
+        raise InputError(
+            f"{path}: not a matrix of documents x terms (its array 'indptr' does not rise from 0 to the end)"
+        )
     content = (arrays["data"], indices) if kind == "coo" else (arrays["data"], *indices)
     try:
         return make(content, shape=tuple(arrays["shape"].tolist()))
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         raise InputError(f"{path}: not a matrix of documents x terms ({' '.join(str(error).split())})") from None
+
+
+def _is_pointer(ends: np.ndarray, entries: int) -> bool:
+    return bool(len(ends) and ends[0] == 0 and np.all(ends[1:] >= ends[:-1]) and ends[-1] <= entries)
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> Corpus:

@@ -17,7 +17,7 @@ import numpy as np
 
 from bayestopics.base.files import replacing
 from bayestopics.base.problems import InputError
-from bayestopics.corpus.corpus import STEP, Corpus, insist_on_documents
+from bayestopics.corpus.corpus import STEP, Corpus, check_texts, insist_on_documents
 from bayestopics.corpus.metadata import pack, unpack
 
 MAGIC = b"bayestopics tokens 1\n"
@@ -71,6 +71,7 @@ def read_tokens(path: Path, terms: int | None = None) -> Corpus:
     for what, found in (("labels", labels), ("rows of metadata", metadata)):
         if found is not None and len(found) != head["document_count"]:
             raise InputError(f"{path}: {len(found)} {what} for {head['document_count']} documents")
+    check_texts(vocabulary, "term", str(path))
     corpus = Corpus(of_documents, of_terms, head["document_count"], vocabulary, labels, head["name"], metadata)
     return _sound(path, corpus, head["fingerprint"])
 

@@ -23,7 +23,7 @@ DIGITS = 9  # most digits of a number: more is left to the strict reader
 SPACE, COLON, LINE_END = b" :\n"
 NUMBER = rb"([0-9]{1,9})"  # of documents, terms and counts
 UCI = re.compile(rb"%b\n%b\n%b\n" % (NUMBER, NUMBER, NUMBER))
-BANNER = rb"%%MatrixMarket matrix coordinate (?:unsigned-)?integer general\n(?:%[^\n]*\n)*"
+BANNER = rb"%%MatrixMarket matrix coordinate (?:unsigned-)?integer general\n(?:%[\t -~]*\n)*"
 MATRIX_MARKET = re.compile(BANNER + rb"%b %b %b\n" % (NUMBER, NUMBER, NUMBER))
 UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
 

@@ -133,7 +133,11 @@ def documents_table(corpus: Corpus, theta: Moments) -> pd.DataFrame:
     topics = range(theta.mean.shape[1])
     means = pd.DataFrame(theta.mean, columns=[f"topic_{t}" for t in topics], copy=False)
     deviations = pd.DataFrame(theta.deviation, columns=[f"topic_{t}_sd" for t in topics], copy=False)
-    return pd.concat([pd.DataFrame(columns), means, deviations], axis=1)
+    # a column of the texts gives its name and its place to what the program computes
+    known = pd.DataFrame({name: columns[name] for name in columns if name not in {*means, *deviations}})
+    table = pd.concat([known, means, deviations], axis=1)
+    order = list(dict.fromkeys([*columns, *means, *deviations]))
+    return table if list(table) == order else table[order]
 
 
 def terms_table(corpus: Corpus, beta: Moments, counts: np.ndarray) -> pd.DataFrame:
