@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow
 import pytest
 import scipy.sparse as sparse
+from pyarrow import parquet
 
 from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
@@ -243,6 +246,24 @@ def unpacked(data: bytes) -> dict[str, Any]:
         return dict(file)
 
 
+def in_parquet(table: pyarrow.Table) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+def no_utf8() -> bytes:
+    offsets, letters = np.array([0, 3], np.int32).tobytes(), b"owl"
+    column = pyarrow.StringArray.from_buffers(1, pyarrow.py_buffer(offsets), pyarrow.py_buffer(letters))
+    return in_parquet(pyarrow.table({"text": column})).replace(b"owl", b"\xffwl")
+
+
+def without_pandas_type() -> bytes:
+    table = pyarrow.Table.from_pandas(pd.DataFrame({"text": ["an owl"]}))
+    known = table.schema.metadata[b"pandas"].replace(b"pandas_type", b"pandas_typo")
+    return in_parquet(table.replace_schema_metadata({b"pandas": known}))
+
+
 CSR = unpacked(saved([[1, 0, 2], [0, 3, 0]]))
 COO = {"format": b"coo", "shape": [2, 3], "row": [0, 1], "col": [0, 2], "data": [1, 2]}
 DIA = {"format": b"dia", "shape": [4, 4], "offsets": [0], "data": [[1, 2, 3, 4]]}
@@ -354,6 +375,8 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
         b'{"text": "an owl", "\\udfff": 1}\n',
         "line 1: not JSON (a key holds",
     ),
+    "Parquet that is no UTF-8": ("x.parquet", no_utf8(), "not a Parquet file (Column 0"),
+    "Parquet without a type": ("x.parquet", without_pandas_type(), "not a Parquet file ('pandas_type')"),
     "garbage behind": ("x.mtx", f"{MTX_HEAD}1 1 1\n2 2 2\nend of file\n".encode(), "'end' is not a whole number"),
 }
 

@@ -306,8 +306,10 @@ def _parquet(path: Path) -> pd.DataFrame:
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise InputError(f"{path}: two columns have the same name; rename one of them")
-        table: pd.DataFrame = file.read().to_pandas()
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
+        read = file.read()
+        read.validate(full=True)  # texts that are no UTF-8 would be noticed only when they are used
+        table: pd.DataFrame = read.to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not a Parquet file ({' '.join(str(error).split())[:200]})") from None
