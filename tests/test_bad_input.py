@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow
 import pytest
 import scipy.sparse as sparse
+from pyarrow import parquet
 
 from bayestopics.base.problems import InputError
 from bayestopics.cli.main import main
@@ -243,6 +246,24 @@ def unpacked(data: bytes) -> dict[str, Any]:
         return dict(file)
 
 
+def in_parquet(table: pyarrow.Table) -> bytes:
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer)
+    return buffer.getvalue()
+
+
+def no_utf8() -> bytes:
+    offsets, letters = np.array([0, 3], np.int32).tobytes(), b"owl"
+    column = pyarrow.StringArray.from_buffers(1, pyarrow.py_buffer(offsets), pyarrow.py_buffer(letters))
+    return in_parquet(pyarrow.table({"text": column})).replace(b"owl", b"\xffwl")
+
+
+def without_pandas_type() -> bytes:
+    table = pyarrow.Table.from_pandas(pd.DataFrame({"text": ["an owl"]}))
+    known = table.schema.metadata[b"pandas"].replace(b"pandas_type", b"pandas_typo")
+    return in_parquet(table.replace_schema_metadata({b"pandas": known}))
+
+
 CSR = unpacked(saved([[1, 0, 2], [0, 3, 0]]))
 COO = {"format": b"coo", "shape": [2, 3], "row": [0, 1], "col": [0, 2], "data": [1, 2]}
 DIA = {"format": b"dia", "shape": [4, 4], "offsets": [0], "data": [[1, 2, 3, 4]]}
@@ -338,6 +359,24 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "old line ends in triples": ("docword.x.txt", b"1\n1\n2\n1 1 1\r1 1 1\n", "line 4: a carriage return without"),
     "two byte order marks": ("x.ldac", b"\xef\xbb\xbf\xef\xbb\xbf1 0:1\n", "the number of terms '\\ufeff1' is not"),
     "nul": ("x.ldac", b"1 0:1\x00\n", "count '1\\x00' of term 0 is not a whole number"),
+    "indptr leaps and falls": (
+        "x.npz",
+        packed(CSR | {"indptr": [0, 2**62, -(2**62)]}),
+        "'indptr' does not rise from 0",
+    ),
+    "blocks of nothing": (
+        "x.npz",
+        packed({"format": b"bsr", "shape": [2, 2], "data": np.zeros((1, 0, 0), int), "indices": [0], "indptr": [0, 1]}),
+        "not a matrix of documents x terms",
+    ),
+    "a size of true": ("x.npz", zipped({"format.npy": npy("(True,)")}), "format.npy: "),
+    "a key with a surrogate": (
+        "x.jsonl",
+        b'{"text": "an owl", "\\udfff": 1}\n',
+        "line 1: not JSON (a key holds",
+    ),
+    "Parquet that is no UTF-8": ("x.parquet", no_utf8(), "not a Parquet file (Column 0"),
+    "Parquet without a type": ("x.parquet", without_pandas_type(), "not a Parquet file ('pandas_type')"),
     "garbage behind": ("x.mtx", f"{MTX_HEAD}1 1 1\n2 2 2\nend of file\n".encode(), "'end' is not a whole number"),
 }
 
@@ -470,6 +509,11 @@ def test_bad_model(tiny: Path, tmp_path: Path, capsys: Capture, command: str, op
         ("evidence {tiny} --topics 1-2000000000", "--topics: 2000000000 is more than 1,000,000"),
         ("evidence {tiny} --topics 1-1000000", "--topics: '1-1000000' has more than 10,000 numbers"),
         ("evidence {tiny} --topics 1-9000,1-9000", "--topics: '1-9000,1-9000' has more than 10,000 numbers"),
+        ("fit {tiny} --alpha 1_0", "--alpha: '1_0' is not a number"),
+        ("fit {tiny} --eta １", "--eta: '１' is not a number"),
+        ("fit {tiny} --topics 1_0", "--topics: '1_0' is not a whole number"),
+        ("fit {tiny} --report {folder}", "folder: is a folder"),
+        ("corpus demo --documents 1000000000", "--documents: 1000000000 is more than 1,000,000"),
         ("evidence {tiny} --repeats 10000000", "--repeats: 10000000 is more than 10,000"),
         ("select {tiny} --topics 1-2000000000", "--topics: 2000000000 is more than 1,000,000"),
         ("select {tiny} --max 2000000000", "--max: 2000000000 is more than 1,000,000"),
@@ -541,3 +585,6 @@ def test_bad_registry(tmp_path: Path, capsys: Capture, monkeypatch: pytest.Monke
     (tmp_path / "config" / "corpora.yaml").write_text("gone: {title\n")
     assert "corpora.yaml: line 2: " in refused(capsys, tmp_path, "corpus", "list")
     assert "gone: no such file or folder, and " in refused(capsys, tmp_path, "corpus", "info", "gone")
+    for deep in ("[" * 50_000, "- " * 50_000, "{a: " * 50_000):  # the parser in C crashed
+        (tmp_path / "config" / "corpora.yaml").write_text(deep)
+        assert "corpora.yaml: line 1: too deeply nested" in refused(capsys, tmp_path, "corpus", "list")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bayestopics.base.problems import InputError
 from bayestopics.corpus import Corpus, read_corpus, write_corpus
 
-OURS = ("x.ldac", "docword.x.txt", "docword.x.txt.gz", "x.mtx", "x.npz")
+OURS = ("x.ldac", "docword.x.txt", "docword.x.txt.gz", "x.mtx", "x.npz", "x.tokens")
 
 CORPORA: dict[str, Corpus] = {
     "plain": Corpus.from_sparse(np.array([[1, 0, 2], [0, 3, 0]]), ("one", "two", "three")),

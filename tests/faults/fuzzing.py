@@ -147,6 +147,7 @@ READERS = [
     corpus_reader("x.mtx"),
     corpus_reader("x.mtx", {"x.mtx": REAL}, label="x.mtx, real"),
     corpus_reader("x.npz"),
+    corpus_reader("x.tokens"),
     *(corpus_reader("x.npz", scipys(kind), label=f"x.npz, {kind}") for kind in ("csr", "csc", "coo", "bsr", "dia")),
     corpus_reader("x.tsv", {"x.tsv": b"text\tlabel\n" + "".join(f"{t}\ta\n" for t in TEXTS).encode()}),
     corpus_reader("x.tsv.gz", {"x.tsv.gz": gzip.compress("\n".join(TEXTS).encode(), mtime=0)}),

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 import oracle
 from bayestopics.lda.left_to_right import Others
 from bayestopics.lda.state import Prior
+from bayestopics.lda.transition import Info
 from bayestopics.predict import completion, leave_one_out
 from bayestopics.predict.leave_one_out import Plan, batch_log_means, draw_log_beta, estimates_of, log_mean, summary
 
@@ -78,7 +79,7 @@ def test_which_sweeps_give_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def start(plan: Plan, documents: Any, rngs: Any) -> Any:
         first.extend(rng.random() for rng in rngs)
-        return lambda: done.__setitem__(0, done[0] + 1), list(documents)
+        return lambda: done.__setitem__(0, done[0] + 1) is None, list(documents)
 
     def estimate(document: Any, terms: np.ndarray, particles: int, rng: Any) -> float:
         seen.append((document, done[0], sorted(terms.tolist()), particles))
@@ -102,8 +103,9 @@ def test_which_sweeps_count_for_completion_and_its_error(monkeypatch: pytest.Mon
     """Guards against sweeps of the burn-in that count, batches out of order, and an error that is not one of a mean."""
     done, added = [0], []
 
-    def sweep(state: Any, rng: Any) -> None:
+    def sweep(state: Any, rng: Any) -> Info:
         done[0] += 1
+        return Info(None)
 
     def value(number: int) -> float:
         return 0.1 + 0.05 * np.sin(number)

@@ -64,10 +64,10 @@ def die_in_the_second_chain(folder: Path) -> None:
         sync(file)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    def write_or_die(path: Path, content: bytes) -> None:
+    def write_or_die(path: Path, fill: Any) -> None:
         if path.suffix == ".state" and len(state_files(folder)) == 2:
             checkpoint_module.os.fsync = die  # type: ignore[assignment]
-        write(path, content)
+        write(path, fill)
 
     checkpoint_module._write = write_or_die
 

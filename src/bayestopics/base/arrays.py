@@ -101,5 +101,5 @@ def _array(content: bytes, place: str) -> np.ndarray:
         return flat.reshape(shape, order="F" if by_columns else "C")
     except InputError:
         raise
-    except ValueError as error:  # too many dimensions
+    except (ValueError, TypeError) as error:  # too many dimensions, or a size of True
         raise InputError(f"{place}: {error}") from None

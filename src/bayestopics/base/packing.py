@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import os
 import sys
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,7 @@ from bayestopics.base.arrays import read_arrays
 
 MAGIC = b"bayestopics state 1\n"
 STRUCTURE = "structure"
+PIECE = 2**20  # bytes
 GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
 
 
@@ -31,21 +33,46 @@ class Damaged(ValueError):
 
 
 def pack(value: Any) -> bytes:
+    content = io.BytesIO()
+    pack_into(content, value)
+    return content.getvalue()
+
+
+def pack_into(file: Any, value: Any) -> None:
+    """Pack into an empty file that is open for reading and writing; large arrays are not copied on the way."""
     packer = _Packer()
     structure = json.dumps(packer.plain(value)).encode()
-    content = io.BytesIO()
     named = {f"a{number}": array for number, array in enumerate(packer.arrays)}
-    np.savez(content, allow_pickle=False, **{STRUCTURE: np.frombuffer(structure, np.uint8)}, **named)
-    body = content.getvalue()
-    return _head(body) + body
+    start = file.write(bytes(len(_head(hashlib.sha256()))))
+    np.savez(_Behind(file, start), allow_pickle=False, **{STRUCTURE: np.frombuffer(structure, np.uint8)}, **named)
+    file.seek(start)
+    digest = hashlib.sha256()
+    while piece := file.read(PIECE):
+        digest.update(piece)
+    file.seek(0)
+    file.write(_head(digest))
+
+
+class _Behind:
+    """The part of a file behind its head, as a file."""
+
+    def __init__(self, file: Any, start: int) -> None:
+        self.read, self.write, self.flush = file.read, file.write, file.flush
+        self._file, self._start = file, start
+
+    def tell(self) -> int:
+        return int(self._file.tell()) - self._start
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        return int(self._file.seek(place + self._start if whence == os.SEEK_SET else place, whence)) - self._start
 
 
 def unpack(data: bytes) -> Any:
-    start = len(_head(b""))
+    start = len(_head(hashlib.sha256()))
     if not data.startswith(MAGIC) or len(data) < start:
         raise Damaged("it is not a checkpoint of bayestopics, or its end is missing")
     body = data[start:]
-    if data[:start] != _head(body):
+    if data[:start] != _head(hashlib.sha256(body)):
         raise Damaged("its checksum is wrong")
     try:
         arrays = read_arrays(body, "the archive", limited=False)
@@ -56,8 +83,8 @@ def unpack(data: bytes) -> Any:
         raise Damaged(f"its content cannot be read ({type(error).__name__}: {error})") from None
 
 
-def _head(body: bytes) -> bytes:
-    return MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n"
+def _head(digest: Any) -> bytes:
+    return MAGIC + digest.hexdigest().encode() + b"\n"
 
 
 class _Packer:

@@ -91,3 +91,8 @@ def in_cell(text: str) -> str:
     """The same for a cell of a CSV file: an apostrophe in front keeps a spreadsheet from computing it as a formula."""
     shown = visible(text)
     return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+
+
+def is_no_text(text: str) -> bool:
+    """Whether it holds half of a pair of surrogates, which JSON can hold and no file of text can."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -243,6 +243,8 @@ def _whole(text: str, limit: int) -> int:
 
 def _read(kind: Callable[[str], Value], text: str, what: str) -> Value:
     try:
+        if "_" in text or not text.isascii():  # Python takes 1_000 and digits of other scripts for numbers
+            raise ValueError
         return kind(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not {what}") from None

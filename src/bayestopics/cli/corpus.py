@@ -19,9 +19,11 @@ from bayestopics.cli.arguments import (
     reading,
     seed,
     topic_count,
+    up_to,
 )
 
 Summary = dict[str, Any]
+MOST_REPORTS = 1_000_000
 Look = Callable[[argparse.Namespace], tuple[Summary, str]]  # the values, and the same as text for people
 
 
@@ -31,7 +33,7 @@ def add(commands: Any, output: Parser) -> None:
     help = "write a demo corpus to try the commands on: invented reports with dates, a CSV file; five topics are right"
     shown = add_parser(commands, "demo", [output], help)
     shown.set_defaults(look=demo)
-    shown.add_argument("--documents", type=positive, default=300, metavar="D", help="number of reports")
+    shown.add_argument("--documents", type=up_to(MOST_REPORTS), default=300, metavar="D", help="number of reports")
     about = "seed of the random numbers; the same seed gives the same reports"
     shown.add_argument("--seed", type=seed, default=1, metavar="s", help=about)
     shown.add_argument("--out", default="demo.csv", metavar="FILE.csv", help="file to write")
@@ -52,7 +54,7 @@ def add(commands: Any, output: Parser) -> None:
     simulated.add_argument("--seed", type=seed, default=0, metavar="s", help=about)
     about = "file to write (required); FILE.ldac.vocab gets the terms, FILE.truth.npz the true topics"
     simulated.add_argument("--out", required=True, metavar="FILE.ldac", help=about)
-    help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx or x.npz"
+    help = "write a corpus in another format: x.ldac, docword.x.txt[.gz], x.mtx, x.npz or x.tokens"
     converted = add_parser(commands, "convert", [reading(), output], help)
     converted.set_defaults(look=convert)
     where = converted.add_mutually_exclusive_group(required=True)
@@ -76,7 +78,7 @@ def convert(options: argparse.Namespace) -> tuple[Summary, str]:
     corpus = load(options)
     write_corpus(corpus, out)
     kept = [what for what, values in (("labels", corpus.labels), ("metadata", corpus.metadata)) if values is not None]
-    if kept and Path(out).suffix != ".npz":
+    if kept and Path(out).suffix not in (".npz", ".tokens"):
         options.notes.append(f"{out}: this format has no place for the {' and '.join(kept)}; .npz has one")
     return _shown({"out": out, **corpus.summary()})
 

@@ -102,6 +102,8 @@ def _compute(options: argparse.Namespace) -> int:
     out = None if options.out is None else Path(options.out)
     if out is not None:
         check_place(out)
+    if (report := getattr(options, "report", None)) is not None and Path(report).is_dir():
+        raise InputError(f"--report {report}: is a folder")
     options.command.check(options)  # an error in the model is reported before a large corpus is read
     texts = load(options)
     options.place = {"seed": options.seed, "out": out, "overwrite": options.overwrite}
@@ -115,10 +117,10 @@ def _compute(options: argparse.Namespace) -> int:
     _print(_json(result.summary()) if options.json else result.text())
     if lost is not None:
         return say(str(lost), 2)
-    report = getattr(options.command, "report", None)
-    steps: list[tuple[Any, ...]] = [(report, result, texts, out)] if report and out is not None else []
-    if getattr(options, "report", None) is not None:
-        steps.append((write_report, result, texts, options.report))
+    write_all = getattr(options.command, "report", None)
+    steps: list[tuple[Any, ...]] = [(write_all, result, texts, out)] if write_all and out is not None else []
+    if report is not None:
+        steps.append((write_report, result, texts, report))
     return _afterwards([*steps, (track, result, out)] if options.track else steps) or _notes(options)
 
 

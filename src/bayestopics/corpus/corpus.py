@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,12 +14,12 @@ import scipy.sparse as sparse
 
 from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import quoted
+from bayestopics.base.wording import is_no_text, quoted
 from bayestopics.corpus.columns import documents_of
 from bayestopics.corpus.text import Pruning, count_terms, language_note
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
-FINGERPRINT_STEP = 10_000  # documents
+STEP = 200_000  # tokens, or one document: all counts at once would take much memory
 MOST_TOKENS = np.iinfo(np.int32).max
 MOST_DOCUMENTS = 100_000_000
 MOST_UNNAMED_TERMS = 10_000_000
@@ -110,21 +110,42 @@ class Corpus:
             _insist_on_terms(name, term_count, len(counts))
             vocabulary = [str(term) for term in range(term_count)]
         _check_triples(documents, terms, counts, document_count, len(vocabulary), name)
-        _check_texts(vocabulary, "term", name)
+        check_texts(vocabulary, "term", name)
         if labels is not None:
             if len(labels) != document_count:
                 raise InputError(f"{name}: {len(labels)} labels for {document_count} documents")
-            _check_texts(labels, "label", name)
-        order = np.lexsort((terms, documents))
-        repeats = np.asarray(counts, np.int64)[order]
+            check_texts(labels, "label", name)
+        if not _in_order(documents, terms):
+            order = np.lexsort((terms, documents))
+            documents, terms, counts = documents[order], terms[order], counts[order]
         return cls(
-            documents=np.repeat(np.asarray(documents, np.int32)[order], repeats),
-            terms=np.repeat(np.asarray(terms, np.int32)[order], repeats),
+            documents=np.repeat(documents.astype(np.int32), counts),
+            terms=np.repeat(terms.astype(np.int32), counts),
             document_count=int(document_count),
             vocabulary=tuple(map(str, vocabulary)),
             labels=None if labels is None else tuple(map(str, labels)),
             name=name,
         )
+
+    @classmethod
+    def from_tokens(
+        cls,
+        lengths: np.ndarray,
+        terms: np.ndarray,
+        counts: int,
+        *,
+        vocabulary: Sequence[str] | None,
+        term_count: int,
+        name: str,
+    ) -> Corpus:
+        """Build a corpus from sound tokens in their order, without a copy; they come from so many `counts`."""
+        insist_on_documents(name, len(lengths), counts)
+        if vocabulary is None:
+            _insist_on_terms(name, term_count, counts)
+            vocabulary = [str(term) for term in range(term_count)]
+        check_texts(vocabulary, "term", name)
+        documents = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+        return cls(documents, terms, len(lengths), tuple(vocabulary), name=name)
 
     @classmethod
     def from_texts(
@@ -236,7 +257,7 @@ class Corpus:
 
     @property
     def nonzero_count(self) -> int:
-        return int(self.counts.nnz)
+        return sum(len(counts) for _, _, counts in self.counted())
 
     @property
     def empty_documents(self) -> int:
@@ -244,14 +265,15 @@ class Corpus:
 
     @cached_property
     def document_lengths(self) -> np.ndarray:
-        lengths = np.bincount(self.documents, minlength=self.document_count).astype(np.int64)
+        lengths = np.diff(self.document_offsets)
         _freeze(lengths)
         return lengths
 
     @cached_property
     def document_offsets(self) -> np.ndarray:
         """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
-        offsets = np.concatenate(([0], np.cumsum(self.document_lengths)))
+        # numbers of the type of the documents, which would be copied otherwise
+        offsets = np.searchsorted(self.documents, np.arange(self.document_count + 1, dtype=self.documents.dtype))
         _freeze(offsets)
         return offsets
 
@@ -260,9 +282,7 @@ class Corpus:
     @cached_property
     def counts(self) -> sparse.csr_array:
         """Documents x terms, CSR, with sorted indices."""
-        new = np.ones(self.token_count, bool)  # tokens are sorted: the first of each (document, term) pair
-        new[1:] = (self.documents[1:] != self.documents[:-1]) | (self.terms[1:] != self.terms[:-1])
-        first = np.flatnonzero(new)
+        first = np.flatnonzero(_starts(self.documents, self.terms))
         data = np.diff(first, append=self.token_count).astype(np.int32)
         ends = np.searchsorted(self.documents[first], np.arange(self.document_count + 1)).astype(np.int32)
         shape = (self.document_count, self.term_count)
@@ -270,6 +290,16 @@ class Corpus:
         matrix.has_canonical_format = True
         _freeze(matrix.data, matrix.indices, matrix.indptr)
         return matrix
+
+    def counted(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """(document, term, count), sorted by document, then term; of some documents at a time."""
+        offsets, begin = self.document_offsets, 0
+        while begin < self.document_count:
+            end = max(begin + 1, int(np.searchsorted(offsets, offsets[begin] + STEP, side="right")) - 1)
+            documents, terms = (array[offsets[begin] : offsets[end]] for array in (self.documents, self.terms))
+            first = np.flatnonzero(_starts(documents, terms))
+            yield documents[first], terms[first], np.diff(first, append=len(terms))
+            begin = end
 
     def triples(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(document, term, count), sorted by document, then term."""
@@ -285,13 +315,8 @@ class Corpus:
             encoded = text.encode()
             digest.update(len(encoded).to_bytes(4, "little") + encoded)
         digest.update(self.document_count.to_bytes(8, "little"))
-        counts = self.counts
-        for begin in range(0, self.document_count, FINGERPRINT_STEP):  # all triples at once would take much memory
-            ends = counts.indptr[begin : begin + FINGERPRINT_STEP + 1]
-            here = slice(ends[0], ends[-1])
-            documents = np.repeat(np.arange(begin, begin + len(ends) - 1), np.diff(ends))
-            triples = np.column_stack([documents, counts.indices[here], counts.data[here]])
-            digest.update(triples.astype("<i8", copy=False).tobytes())
+        for triples in self.counted():
+            digest.update(np.column_stack(triples).astype("<i8", copy=False).data)
         return digest.hexdigest()
 
     # -- derived corpora ------------------------------------------------------------------------
@@ -309,6 +334,20 @@ class Corpus:
             "empty_documents": self.empty_documents,
             "fingerprint": self.fingerprint,
         }
+
+
+def _in_order(documents: np.ndarray, terms: np.ndarray) -> bool:
+    """Whether these pairs are sorted by document, then term."""
+    later = documents[1:] > documents[:-1]
+    later |= (documents[1:] == documents[:-1]) & (terms[1:] >= terms[:-1])
+    return bool(later.all())
+
+
+def _starts(documents: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """The first of each (document, term) pair of sorted tokens."""
+    new = np.ones(len(terms), bool)
+    new[1:] = (documents[1:] != documents[:-1]) | (terms[1:] != terms[:-1])
+    return new
 
 
 def _freeze(*arrays: np.ndarray) -> None:
@@ -412,14 +451,10 @@ def _insist_on_terms(name: object, term_count: int, counts: int) -> None:
     insist(term_count, max(FREE_TERMS, counts), fault)
 
 
-def _check_texts(texts: Sequence[str], what: str, name: str) -> None:
+def check_texts(texts: Sequence[str], what: str, name: str) -> None:
     """Half of a pair of surrogates is not text: it cannot be written to any file."""
     try:
         "".join(map(str, texts)).encode()
     except UnicodeEncodeError:
-        number, bad = next((i, text) for i, text in enumerate(map(str, texts)) if _is_no_text(text))
+        number, bad = next((i, text) for i, text in enumerate(map(str, texts)) if is_no_text(text))
         raise InputError(f"{name}: {what} {number} is not text: {quoted(bad)} holds half of a surrogate pair") from None
-
-
-def _is_no_text(text: str) -> bool:
-    return any("\ud800" <= letter <= "\udfff" for letter in text)

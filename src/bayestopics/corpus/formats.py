@@ -24,6 +24,7 @@ from bayestopics.base.arrays import read_arrays
 from bayestopics.base.files import decode, read_bytes, replacing
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import quoted
+from bayestopics.corpus import streaming
 from bayestopics.corpus.corpus import Corpus, insist_on_documents, whole_numbers
 from bayestopics.corpus.metadata import pack, unpack
 
@@ -82,6 +83,8 @@ def read_ldac(path: Path, vocabulary: list[str] | None = None, terms: int | None
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
     found = None if vocabulary is None else len(vocabulary)
     limit = _term_count(path, found, terms, np.iinfo(np.int32).max - 1)
+    if (read := streaming.ldac(path, limit)) is not None:
+        return _from_stream(path, read, vocabulary, _term_count(path, found, terms, read.term_count - 1))
     text = _text(path)
     lines = _lines(text)
     insist_on_documents(path, len(lines), text.count(":"))
@@ -236,6 +239,8 @@ def read_uci(path: Path, vocabulary: list[str] | None = None, terms: int | None 
     if vocabulary is None:
         stem = path.name.removesuffix(".gz").removesuffix(".txt").removeprefix("docword.")
         vocabulary = _vocabulary([path.with_name(f"vocab.{stem}.txt")])
+    if (read := streaming.uci(path)) is not None:
+        return _from_stream(path, read, vocabulary, _headed(path, read.term_count, vocabulary, terms))
     text = _text(path)
     head = text.split("\n", 3)
     if len(head) < 3:
@@ -259,6 +264,8 @@ def read_uci_body(path: Path, header: tuple[int, ...], vocabulary: list[str] | N
 def read_matrix_market(path: Path, vocabulary: list[str] | None = None, terms: int | None = None) -> Corpus:
     """Matrix Market (coordinate, general), documents x terms, as gensim's MmCorpus writes it; ids from 1."""
     vocabulary = vocabulary if vocabulary is not None else _vocabulary(_beside(path))
+    if (read := streaming.matrix_market(path)) is not None:
+        return _from_stream(path, read, vocabulary, _headed(path, read.term_count, vocabulary, terms))
     text = _text(path)
     banner, _, rest = text.partition("\n")
     kind = banner.lower().split()
@@ -313,9 +320,7 @@ def _from_triples(
     terms: int | None,
 ) -> Corpus:
     documents, header_terms, announced = header
-    if vocabulary is not None and len(vocabulary) != header_terms:
-        raise InputError(f"{path}: the header announces {header_terms} terms, but the vocabulary has {len(vocabulary)}")
-    term_count = _term_count(path, header_terms, terms, 0)
+    term_count = _headed(path, header_terms, vocabulary, terms)
     triples = _read_triples(path, body, first_line, documents, term_count, announced)
     return Corpus.from_counts(
         triples[:, 0] - 1,
@@ -326,6 +331,19 @@ def _from_triples(
         term_count=term_count,
         name=str(path),
     )
+
+
+def _headed(path: Path, header_terms: int, vocabulary: list[str] | None, terms: int | None) -> int:
+    """The number of terms in the header, if the vocabulary and `--terms` agree with it."""
+    if vocabulary is not None and len(vocabulary) != header_terms:
+        raise InputError(f"{path}: the header announces {header_terms} terms, but the vocabulary has {len(vocabulary)}")
+    return _term_count(path, header_terms, terms, 0)
+
+
+def _from_stream(path: Path, read: streaming.Found, vocabulary: list[str] | None, term_count: int) -> Corpus:
+    insist_on_documents(path, read.documents, read.counts)
+    lengths, terms, found = read.all_lengths(), read.all_terms(), read.counts
+    return Corpus.from_tokens(lengths, terms, found, vocabulary=vocabulary, term_count=term_count, name=str(path))
 
 
 def _triples_text(corpus: Corpus) -> str:
@@ -390,11 +408,21 @@ def _scipys_matrix(path: Path, arrays: Mapping[str, np.ndarray]) -> sparse.sparr
         if arrays[name].dtype.kind not in "iu" or arrays[name].ndim != 1:
             raise InputError(f"{path}: its array {name!r} is not a list of whole numbers")
     indices = tuple(whole_numbers(arrays[name], str(path)) for name in places)
+    if "indptr" in places and not _is_pointer(
+        indices[-1], len(indices[0])
+    ):  # scipy's classes may crash before they check
+        raise InputError(
+            f"{path}: not a matrix of documents x terms (its array 'indptr' does not rise from 0 to the end)"
+        )
     content = (arrays["data"], indices) if kind == "coo" else (arrays["data"], *indices)
     try:
         return make(content, shape=tuple(arrays["shape"].tolist()))
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
         raise InputError(f"{path}: not a matrix of documents x terms ({' '.join(str(error).split())})") from None
+
+
+def _is_pointer(ends: np.ndarray, entries: int) -> bool:
+    return bool(len(ends) and ends[0] == 0 and np.all(ends[1:] >= ends[:-1]) and ends[-1] <= entries)
 
 
 def _from_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> Corpus:

@@ -16,11 +16,15 @@ from bayestopics.corpus.formats import (
     write_matrix_market,
     write_uci,
 )
+from bayestopics.corpus.mapped import read_tokens, write_tokens
 from bayestopics.corpus.tables import is_table, plain_name
 from bayestopics.corpus.text import Pruning
 from bayestopics.corpus.text_files import read_folder, read_text_table
 
-KNOWN = "x.csv, x.tsv, x.jsonl, x.parquet, a folder of texts, x.ldac, docword.x.txt, x.mtx (each also .gz), x.npz"
+WRITTEN = "x.ldac, docword.x.txt[.gz], x.mtx, x.npz, x.tokens"
+KNOWN = (
+    "x.csv, x.tsv, x.jsonl, x.parquet, a folder of texts, x.ldac, docword.x.txt, x.mtx (each also .gz), x.npz, x.tokens"
+)
 
 
 def read_corpus(
@@ -40,7 +44,8 @@ def read_corpus(
         Texts, one document per row: ``x.csv``, ``x.tsv``, ``x.jsonl`` or ``x.ndjson`` (JSON lines), ``x.parquet``; or a
         folder of texts, one document per file. Counts: ``x.ldac`` (LDA-C), ``docword.x.txt`` (UCI bag of words),
         ``x.mtx`` (Matrix Market). Each may be compressed (``.gz``; texts also ``.bz2``, ``.xz`` and ``.zst``). Also
-        ``x.npz``: a scipy sparse matrix, or a file of `write_corpus`.
+        ``x.npz``: a scipy sparse matrix, or a file of `write_corpus`; and ``x.tokens``, a file of `write_corpus` that
+        is mapped into memory, for large corpora.
     text_column : str, optional
         The column of a table that holds the texts. By default, the column ``text``, or the only one that holds texts.
         The columns of a CSV or TSV file without a header are called 1, 2 and so on.
@@ -89,6 +94,8 @@ def read_corpus(
     name = path.name.removesuffix(".gz")
     if name.startswith("docword.") and name.endswith(".txt"):
         return read_uci(path, terms=terms)
+    if path.suffix == ".tokens":
+        return read_tokens(path, terms)
     readers = {".ldac": read_ldac, ".mtx": read_matrix_market, ".npz": read_binary}
     reader = readers.get(Path(name).suffix)
     if reader is None:
@@ -116,8 +123,9 @@ def write_corpus(corpus: Corpus, path: Path | str) -> None:
     ----------
     corpus : Corpus
     path : path or str
-        ``x.ldac`` (LDA-C), ``docword.x.txt`` or ``docword.x.txt.gz`` (UCI bag of words), ``x.mtx`` (Matrix Market) or
-        ``x.npz``. The first three formats have no place for the vocabulary, so it is written to a file beside them.
+        ``x.ldac`` (LDA-C), ``docword.x.txt`` or ``docword.x.txt.gz`` (UCI bag of words), ``x.mtx`` (Matrix Market),
+        ``x.npz`` or ``x.tokens``. The first three formats have no place for the vocabulary, so it is written to a file
+        beside them. A file of the last kind is large, and costs no memory when it is read.
 
     Raises
     ------
@@ -144,8 +152,8 @@ def write_corpus(corpus: Corpus, path: Path | str) -> None:
         raise InputError(f"{path}: is a folder")
     if path.name.startswith("docword.") and path.name.removesuffix(".gz").endswith(".txt"):
         return write_uci(corpus, path)
-    writers = {".ldac": write_ldac, ".mtx": write_matrix_market, ".npz": write_binary}
+    writers = {".ldac": write_ldac, ".mtx": write_matrix_market, ".npz": write_binary, ".tokens": write_tokens}
     writer = writers.get(path.suffix)
     if writer is None:
-        raise InputError(f"{path}: cannot write this format; choose from x.ldac, docword.x.txt[.gz], x.mtx, x.npz")
+        raise InputError(f"{path}: cannot write this format; choose from {WRITTEN}")
     return writer(corpus, path)

@@ -46,12 +46,15 @@ def _text(value: object) -> str | None:
 
 def unpack(path: Path, data: np.ndarray) -> pd.DataFrame:
     """The table; `path` is for the message if it is damaged."""
-    from pyarrow import ArrowException
+    from pyarrow import ArrowException, BufferReader, parquet
 
     fault = f"{path}: its array 'metadata' is not a table"
     if data.dtype != np.uint8:
         raise InputError(fault)
     try:
-        return pd.read_parquet(io.BytesIO(data.tobytes()))
+        read = parquet.read_table(BufferReader(data.tobytes()))
+        read.validate(full=True)  # texts that are no UTF-8 would be noticed only when they are used
+        table: pd.DataFrame = read.to_pandas()
+        return table
     except (ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise InputError(f"{fault} ({' '.join(str(error).split())[:200]})") from None

@@ -31,6 +31,9 @@ from bayestopics.corpus.synthetic import GENERATORS, Simulated
 SAFE = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C reads the settings ten times as fast
 
 
+DEEPEST = 50  # lists in lists: the loader in C would crash
+
+
 class Unavailable(InputError):
     """A registered corpus that is not in the cache, not in the mirror, and cannot be downloaded."""
 
@@ -316,10 +319,20 @@ def _installed(package: str) -> bool:
         return False
 
 
+def _insist_on_depth(config: Path, text: str) -> None:
+    depth = 0
+    for event in yaml.parse(text, SAFE):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise InputError(f"{config}: line {event.start_mark.line + 1}: too deeply nested")
+
+
 def _read_config(config: Path) -> dict[str, Entry]:
     """All entries, by name. Only faults that would prevent reading are checked here; the workflow checks the schema."""
     try:
-        raw = yaml.load(decode(read_bytes(config), config), SAFE)
+        text = decode(read_bytes(config), config)
+        _insist_on_depth(config, text)
+        raw = yaml.load(text, SAFE)
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise InputError(f"{config}: {line}{error.problem}") from None

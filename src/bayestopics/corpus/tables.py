@@ -23,6 +23,7 @@ import pandas as pd
 
 from bayestopics.base.files import decode, read_bytes, read_limited
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import is_no_text
 from bayestopics.corpus.columns import LOOKED_AT, holds_texts, typical_length
 
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -287,6 +288,8 @@ def _json_lines(path: Path, text: str) -> pd.DataFrame:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
+    if any(is_no_text(key) for key in found):
+        raise ValueError("a key holds half of a surrogate pair, which is not text")
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
@@ -303,8 +306,10 @@ def _parquet(path: Path) -> pd.DataFrame:
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise InputError(f"{path}: two columns have the same name; rename one of them")
-        table: pd.DataFrame = file.read().to_pandas()
-    except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
+        read = file.read()
+        read.validate(full=True)  # texts that are no UTF-8 would be noticed only when they are used
+        table: pd.DataFrame = read.to_pandas()
+    except (pyarrow.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: not a Parquet file ({' '.join(str(error).split())[:200]})") from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
@@ -30,7 +31,12 @@ def pilot(
     """A short run: the b of its steps, and log p(w | z) after the sweep at each b."""
     ladder = first_ladder(steps)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
-    return ladder, np.array([tempered.log_likelihood, *(tempered.sweep(b, rng) for b in ladder[1:])])
+    log_likelihood = [tempered.log_likelihood]
+    for step, b in enumerate(ladder[1:]):
+        log_likelihood.append(tempered.sweep(b, rng))
+        if not finite(log_likelihood[-1]):
+            raise not_finite("log p(w | z) in a pilot run", step, tempered.state)
+    return ladder, np.array(log_likelihood)
 
 
 def ladder_from(b: np.ndarray, log_likelihood: np.ndarray, steps: int) -> np.ndarray:
@@ -64,6 +70,8 @@ def anneal(tempered: Tempered, ladder: np.ndarray, rng: np.random.Generator) -> 
     log_weight = 0.0
     for step in counted(range(len(ladder) - 1), f"annealing, T={tempered.state.topics}", "step"):
         log_weight += (ladder[step + 1] - ladder[step]) * tempered.log_likelihood
+        if not finite(log_weight):
+            raise not_finite("the log weight of annealing", step, tempered.state)
         if ladder[step + 1] < 1.0:
             tempered.sweep(ladder[step + 1], rng)
     return float(log_weight)
@@ -77,6 +85,8 @@ def anneal_backward(state: State, ladder: np.ndarray, rng: np.random.Generator) 
     log_weight = 0.0
     for step in range(len(ladder) - 1, 0, -1):
         log_weight += (ladder[step] - ladder[step - 1]) * tempered.log_likelihood
+        if not finite(log_weight):
+            raise not_finite("the log weight of annealing back", len(ladder) - 1 - step, tempered.state)
         if ladder[step - 1] > 0.0:
             tempered.sweep(ladder[step - 1], rng)
     return float(log_weight)

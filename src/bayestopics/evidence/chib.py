@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.guard import not_finite, possible_log
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
@@ -51,8 +52,9 @@ def chib(
     state = module.init(corpus, topics, prior, rng)
     votes = np.zeros((corpus.token_count, topics), np.int32)
     tokens = np.arange(corpus.token_count)
-    for _ in counted(range(pilot), f"Chib, pilot, T={topics}", "sweep"):
-        module.sweep(state, rng)
+    for number in counted(range(pilot), f"Chib, pilot, T={topics}", "sweep"):
+        if not module.sweep(state, rng).sound:
+            raise not_finite("the density of a sweep", number, state)
         votes[tokens, state.assignments] += 1
     chosen = votes.argmax(axis=1)
     if not continued:
@@ -61,6 +63,8 @@ def chib(
     for i in counted(range(sweeps), f"Chib, T={topics}", "sweep"):
         module.sweep(state, rng)
         log_g[i] = module.transition_density(state, chosen)
+        if not possible_log(log_g[i]):
+            raise not_finite("the transition density", i, state)
     log_posterior = logsumexp(log_g) - np.log(sweeps)  # nu(z* | w)
     estimate = log_joint(from_assignments(corpus, topics, prior, chosen)) - float(log_posterior)
     return Chib(estimate, estimate + math.lgamma(topics + 1))

@@ -16,6 +16,7 @@ import numpy as np
 
 from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.guard import not_finite, possible_log
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
@@ -218,6 +219,8 @@ def _make_all(work: Work, passes: int, repeats: int, workers: int, checkpoint: C
             made[key] = done
             if key[0] == WALK:
                 todo.update(ready(key[1]))
+            elif not possible_log(done[0]):
+                raise not_finite(f"the estimate of log m({key[0]})", key[1], made)
             bar.update()
             if checkpoint and (checkpoint.due() or len(made) == repeats * (len(numbers) + walks)):
                 checkpoint.save(made)

@@ -18,6 +18,7 @@ from time import process_time
 
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import reference
@@ -71,11 +72,13 @@ def first_answer(corpus: Corpus, topic_prior: TopicPrior, rng: np.random.Generat
 def _settle(corpus: Corpus, state: State, rng: np.random.Generator) -> State:
     """Sweeps, with alpha and eta drawn after each."""
     alpha, eta = float(state.alpha[0]), float(state.eta)
-    for _ in range(SETTLE):
+    for sweep in range(SETTLE):
         single_site.sweep(state, rng)
         if state.topics > 1:
             alpha = draw_alpha(state.document_topic, corpus.document_lengths, alpha, rng)
         eta = draw_eta(state.term_topic, state.topic_total, eta, rng)
+        if not finite((alpha, eta)):
+            raise not_finite("alpha or eta while topics settle", sweep, state)
         state = from_assignments(corpus, state.topics, Prior(alpha, eta), state.assignments)
     return state
 
@@ -115,6 +118,8 @@ def _short_chain(
             sampler.stop_pushing()
         sampler.iterate(learning=True, pushed=i < PUSHED)
         sampler.record(0 if i >= PUSHED + FREE // 2 else None)
+        if not finite((sampler.alpha, sampler.eta)):
+            raise not_finite("alpha or eta of a first answer", i, chain)
         last[chain.topics] = (chain.assignments.copy(), sampler.alpha, sampler.eta)
     shares = chain.shares[0]
     best = max((t for t in shares if t in last), key=shares.__getitem__)

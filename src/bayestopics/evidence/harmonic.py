@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.lda import sampler as sampler_by_name
@@ -47,6 +48,8 @@ def harmonic(
         if i >= 0:
             by_z[i] = log_likelihood(state)
             by_psi[i] = log_likelihood_given_beta(state, draw_parameters(state, rng))
+            if not finite((by_z[i], by_psi[i])):
+                raise not_finite("the log likelihood", burn_in + i, state)
     return harmonic_mean(by_z), harmonic_mean(by_psi)
 
 

@@ -439,7 +439,7 @@ def run_chain(
         sampler.iterate(learning=kept < 0, pushed=chain.done < schedule.settling)
         sampler.record(kept * BATCHES // walk.iterations if kept >= 0 else None)
         if not finite(chain.trace[chain.done - 1][5]):
-            raise not_finite("the mean of T given the partition", chain.done - 1, checkpoint, chain.assignments)
+            raise not_finite("the mean of T given the partition", chain.done - 1, chain.assignments)
         progress(chain.done)
         if checkpoint.due() or chain.done == len(chain.trace):
             checkpoint.save(chain)

@@ -26,6 +26,7 @@ import pandas as pd
 
 from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.guard import not_finite, possible_log
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
 from bayestopics.base.seeds import generator
@@ -368,6 +369,8 @@ def _run(
         while True:
             for chain in chains:
                 while not chain.finished and (made := makers.made.pop(chain.needs(), None)):
+                    if not possible_log(made.log_estimate):
+                        raise not_finite(f"an estimate of log m({chain.needs()[1]})", len(chain.rows), chain)
                     chain.advance(made)
                     _show(chain, burn_in, observer)
             bar.reach(sum(len(chain.rows) for chain in chains))

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.guard import not_finite, possible_log
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
@@ -87,6 +88,8 @@ def estimate(
     log_total, chosen = -math.inf, state.assignments
     for step in range(inner):
         log_summands[step] = sweep(state, rng)
+        if not possible_log(log_summands[step]):
+            raise not_finite(f"a log summand of the estimate of m({topics})", step, state)
         log_total = float(np.logaddexp(log_total, log_summands[step]))
         # each z so far is the chosen one with probability summand / total, so only one z has to be kept
         share = math.exp(log_summands[step] - log_total)
@@ -251,6 +254,8 @@ def estimate_together(
             words[:, chain], uniforms[chain] = new_words(rng), rng.random()
         log_g = lanes.sweep(state, words)
         log_summands[step] = joint(state) - log_g  # a summand of (4.9)
+        if not possible_log(log_summands[step]):
+            raise not_finite(f"a log summand of the estimates of m({list(topics)})", step, state.assignments)
         log_total = np.logaddexp(log_total, log_summands[step])
         if choose == "weighted":
             _take(state.assignments, uniforms < np.exp(log_summands[step] - log_total), chosen)

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel, sum_kernel
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
@@ -116,8 +117,9 @@ def find_topics(corpus: Corpus, topics: int, prior: Prior, steps: int, rng: np.r
     pilot_steps = max(MINIMUM, steps // 10)
     ladder = ladder_from(*pilot(corpus, topics, prior, rng, pilot_steps), steps)
     tempered = Tempered(draw_prior(corpus, topics, prior, rng))
-    for b in counted(ladder[1:], f"finding topics, T={topics}", "step"):
-        tempered.sweep(b, rng)
+    for step in counted(range(1, len(ladder)), f"finding topics, T={topics}", "step"):
+        if not finite(tempered.sweep(ladder[step], rng)):
+            raise not_finite("log p(w | z) while topics are found", step - 1, tempered.state)
     return tempered.state
 
 
@@ -183,6 +185,8 @@ def fit(corpus: Corpus, state: State, sweeps: int, rng: np.random.Generator) -> 
             single_site.sweep(state, rng)
         else:
             path.sweep_anywhere(1.0, rng, total)
+            if not finite(path.log_ratio):
+                raise not_finite("log p(w, z) while a reference is made", sweep, state)
     shares = np.maximum(total / total.sum(axis=1, keepdims=True), SMALLEST_SHARE)
     return Reference(pairs, np.log(shares).astype(np.float32), breakers, symmetric)
 
@@ -234,6 +238,8 @@ def anneal(path: Path, ladder: np.ndarray, rng: np.random.Generator) -> float:
     log_weight, topics = 0.0, path.state.topics
     for step in counted(range(len(ladder) - 1), f"annealing, T={topics}", "step"):
         log_weight += (ladder[step + 1] - ladder[step]) * path.log_ratio
+        if not finite(log_weight):
+            raise not_finite("the log weight of annealing from a reference", step, path.state)
         if ladder[step + 1] < 1.0:
             path.sweep(ladder[step + 1], rng)
     return float(log_weight) + log_labellings(path)
@@ -246,6 +252,8 @@ def anneal_backward(path: Path, ladder: np.ndarray, rng: np.random.Generator) ->
     first = log_labellings(path)
     for step in range(len(ladder) - 1, 0, -1):
         log_weight += (ladder[step] - ladder[step - 1]) * path.log_ratio
+        if not finite(log_weight):
+            raise not_finite("the log weight of annealing back", len(ladder) - 1 - step, path.state)
         if ladder[step - 1] > 0.0:
             path.sweep(ladder[step - 1], rng)
     return float(log_weight) + first
@@ -282,8 +290,10 @@ def pilot_ladder(path: Path, steps: int, rng: np.random.Generator, sweeps: int) 
     """A ladder whose steps have equal variance, from a short run along `path`."""
     first = np.linspace(0.0, 1.0, sweeps + 1)
     ratios = [path.log_ratio]
-    for b in first[1:]:
+    for step, b in enumerate(first[1:]):
         ratios.append(path.sweep(b, rng))
+        if not finite(ratios[-1]):
+            raise not_finite("log p(w, z) - log q(z) in a pilot run", step, path.state)
     return ladder_from(first, np.array(ratios), steps)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.bennett import bennett
@@ -60,6 +61,8 @@ def exchange(
         for level in range(1, levels):
             replicas[level].sweep(ladder[level], rng)
         trace[step] = [replica.log_likelihood for replica in replicas]
+        if not finite(trace[step]):
+            raise not_finite("log p(w | z) of a replica", step, [replica.state for replica in replicas])
         for level in range(step % 2, levels - 1, 2):
             gain = replicas[level].log_likelihood - replicas[level + 1].log_likelihood
             swaps[1, level] += 1

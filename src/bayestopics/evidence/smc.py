@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.annealing import check_ladder, ladder_of_its_own
@@ -34,6 +35,8 @@ def smc(
     for step in counted(range(len(ladder) - 1), f"SMC, T={topics}", "step"):
         rise = ladder[step + 1] - ladder[step]
         log_weights += [rise * particle.log_likelihood for particle in cloud]
+        if not finite(log_weights):
+            raise not_finite("the log weight of a particle", step, [particle.state for particle in cloud])
         weights = np.exp(log_weights - log_weights.max())
         if weights.sum() ** 2 / np.sum(weights**2) < RESAMPLE_BELOW * particles:
             log_evidence += float(log_weights.max() + np.log(weights.mean()))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
@@ -140,8 +141,9 @@ class _Trials:
     def melt(self, state: State) -> State:
         """A new state: heated a little, then cooled."""
         tempered = Tempered(state.copy())
-        for b in np.linspace(self.rng.uniform(*MELTED), 1.0, 3 * self.short // 2):
-            tempered.sweep(b, self.rng)
+        for step, b in enumerate(np.linspace(self.rng.uniform(*MELTED), 1.0, 3 * self.short // 2)):
+            if not finite(tempered.sweep(b, self.rng)):
+                raise not_finite("log p(w | z) of a heated state", step, tempered.state)
         for _ in range(self.short // 2):
             single_site.sweep(tempered.state, self.rng)
         return tempered.state

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import chdtri, digamma, ndtri, stdtrit
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.problems import InputError
 from bayestopics.base.processes import team
 from bayestopics.base.progress import counted_sweeps, totalling
@@ -235,9 +236,12 @@ def _follow(
     state, most = module.init(corpus, topics, prior_at(h), rng), int(corpus.document_lengths.max()) + 1
     with totalling(progress):
         for i in counted_sweeps(range(sweeps), "first alphas"):
-            module.sweep(state, rng)
+            if not module.sweep(state, rng).sound:
+                raise not_finite("the density of a sweep", i, state)
             if i >= UNCHANGED:
                 state = replace(state, alpha=minka(by_topic(state, most), corpus.document_lengths, state.alpha))
+                if not finite(state.alpha):
+                    raise not_finite("an alpha", i, state)
     return state.assignments
 
 

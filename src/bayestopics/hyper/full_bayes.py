@@ -88,7 +88,7 @@ def full_bayes(
         if i >= -(burn_in // 2):
             state = _draw_prior(state, corpus.document_lengths, alphas, etas, rng)
         if not finite((state.alpha[0], state.eta)):
-            raise not_finite("alpha or eta", burn_in + i, checkpoint, state)
+            raise not_finite("alpha or eta", burn_in + i, state)
         if i >= 0:
             draws[i] = state.alpha[0], state.eta
         if checkpoint.due():

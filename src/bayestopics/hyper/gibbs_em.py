@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, tick
@@ -82,7 +83,10 @@ def gibbs_em(
         while len(chain.kept) < steps and chain.steady < STEADY:
             longer = 2 ** len(chain.kept) if lengths == "doubling" else 1
             _e_step(chain, module, burn_in, max(sweeps, min(longer * sweeps, longest)), rng, checkpoint)
-            chain.move_to(*m_step(chain.histograms, *chain.path[-1], update), tolerance)
+            h = m_step(chain.histograms, *chain.path[-1], update)
+            if not finite(h):
+                raise not_finite("alpha or eta", len(chain.kept), chain)
+            chain.move_to(*h, tolerance)
             bar.update()
     doubts = at_ends(*m_step(chain.histograms, *chain.path[-1], "exact"))  # Minka's update goes there too, but slowly
     return GibbsEM(np.array(chain.path), np.array(chain.kept), chain.steady == STEADY, chain.state, doubts)
@@ -111,6 +115,8 @@ def rate(
         module.sweep(state, rng)
         if i >= 0:
             scores[i], bend = derivatives(state)
+            if not finite((scores[i].sum(), bend.sum())):
+                raise not_finite("the score", burn_in + i, state)
             bends += bend / sweeps
     return float(np.linalg.eigvals(np.linalg.solve(-bends, np.cov(scores.T))).real.max())
 
@@ -141,7 +147,8 @@ def _e_step(
     if chain.sweeps == 0:
         chain.histograms.reset()
     for i in range(chain.sweeps - burn_in, sweeps):
-        module.sweep(chain.state, rng)
+        if not module.sweep(chain.state, rng).sound:
+            raise not_finite(f"the density of a sweep in step {len(chain.kept) + 1}", chain.sweeps, chain)
         if i >= 0:
             chain.histograms.add(chain.state)
         chain.sweeps += 1

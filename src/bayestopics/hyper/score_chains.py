@@ -61,13 +61,14 @@ def leg(
         done, assignments, scores, bends, rng.bit_generator.state = saved
     state = from_assignments(corpus, topics, prior_at(h), assignments)
     for i in counted_sweeps(range(-burn_in, sweeps), "score chain", done):
-        module.sweep(state, rng)
+        if not module.sweep(state, rng).sound:
+            raise not_finite("the density of a sweep", burn_in + i, state.assignments)
         if exchange is not None:
             exchange(state, rng)
         if i >= 0:
             scores[i], second = score(state)
             if not finite(scores[i]):
-                raise not_finite("the score", burn_in + i, checkpoint, state.assignments)
+                raise not_finite("the score", burn_in + i, state.assignments)
             bends[i // each] += second / each
         if checkpoint.due():
             checkpoint.save((burn_in + i + 1, state.assignments, scores, bends, rng.bit_generator.state))

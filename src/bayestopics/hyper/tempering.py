@@ -138,7 +138,7 @@ def temper(
         rows = sides.rows(state, parameters)
         index[i], of_alpha[i], of_eta[i] = j, *rows
         if not finite((rows[0].sum(), rows[1].sum())):
-            raise not_finite("log p(w, x | alpha, eta)", i, checkpoint, state)
+            raise not_finite("log p(w, x | alpha, eta)", i, state)
         values[i] = [functional(parameters, state) for functional in functionals]
         if adapt is not None:
             logs = move.log_weights(*rows) - log_zeta

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress
@@ -72,6 +73,8 @@ def variational_em(
         while len(bounds) < steps and not _converged(path, bounds, tolerance):
             bounds.append(field.step(passes))
             path.append((field.alpha, field.eta))
+            if not finite((bounds[-1], *path[-1])):
+                raise not_finite("the bound, alpha or eta", len(bounds) - 1, (path, field.gamma, field.lambda_))
             bar.update()
             if checkpoint.due():
                 checkpoint.save((path, bounds, field.gamma, field.lambda_))

@@ -13,6 +13,8 @@ from scipy.optimize import linear_sum_assignment
 
 from bayestopics.base.jit import sum_kernel
 
+STEP = 1_000_000  # tokens at a time, which saves memory
+
 
 def overlap(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The overlap of each row of `first` with each row of `second`; rows are distributions of terms."""
@@ -41,6 +43,12 @@ def matched(similarity: np.ndarray) -> np.ndarray:
 
 def relabelled(assignments: np.ndarray, reference: np.ndarray, topics: int) -> np.ndarray:
     """The same partition of the tokens, with the labels that agree with `reference` on as many tokens as possible."""
-    pairs = assignments.astype(np.int64) * topics + reference
-    agreeing = np.bincount(pairs, minlength=topics * topics).reshape(topics, topics)
-    return matched(agreeing).astype(assignments.dtype)[assignments]
+    agreeing = np.zeros(topics * topics, np.int64)
+    for first in range(0, len(assignments), STEP):
+        here = slice(first, first + STEP)
+        pairs = assignments[here].astype(np.int64) * topics + reference[here]
+        agreeing += np.bincount(pairs, minlength=topics * topics)
+    names = matched(agreeing.reshape(topics, topics))
+    if np.array_equal(names, np.arange(topics)):  # no copy of what is as it should be
+        return assignments
+    return names.astype(assignments.dtype)[assignments]

@@ -92,7 +92,8 @@ class State:
 
     def offsets(self) -> np.ndarray:
         """int64[D + 1]: the tokens of document d are offsets[d] .. offsets[d + 1] - 1."""
-        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1)).astype(np.int64)
+        # numbers of the type of the documents, which would be copied otherwise
+        return np.searchsorted(self.documents, np.arange(len(self.document_topic) + 1, dtype=self.documents.dtype))
 
     @cached_property
     def by_term(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -142,6 +143,21 @@ def count(corpus: Corpus, topics: int, assignments: np.ndarray) -> tuple[np.ndar
     return document_topic, term_topic, topic_total
 
 
+def tally(rows: np.ndarray, assignments: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """int32[shape]: how many tokens each row, a document or a term, has in each topic; for integers of any size."""
+    table = np.zeros(shape, np.int32)
+    for first in range(0, len(rows), STEP):
+        here = slice(first, first + STEP)
+        _tally(rows[here], assignments[here].astype(np.int32), table)
+    return table
+
+
+@kernel
+def _tally(rows: np.ndarray, assignments: np.ndarray, table: np.ndarray) -> None:
+    for i in range(len(rows)):
+        table[rows[i], assignments[i]] += 1
+
+
 def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> None:
     """Check assignments, because kernels do not."""
     inside = assignments.size == 0 or (assignments.min() >= 0 and assignments.max() < topics)
@@ -150,9 +166,12 @@ def check_assignments(corpus: Corpus, topics: int, assignments: np.ndarray) -> N
 
 
 def from_assignments(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
-    alpha = prior.alpha_vector(topics)
-    assignments = np.array(assignments, dtype=np.int32)
-    counts = count(corpus, topics, assignments)
+    return _state(corpus, topics, prior, np.array(assignments, dtype=np.int32))
+
+
+def _state(corpus: Corpus, topics: int, prior: Prior, assignments: np.ndarray) -> State:
+    """A state that has these assignments for its own."""
+    alpha, counts = prior.alpha_vector(topics), count(corpus, topics, assignments)
     return State(corpus.documents, corpus.terms, alpha, float(prior.eta), assignments, *counts)
 
 
@@ -160,10 +179,11 @@ def random_start(corpus: Corpus, topics: int, prior: Prior, rng: np.random.Gener
     """A state in which every token has a uniformly random topic."""
     prior.alpha_vector(topics)  # refuses impossible numbers of topics before anything is drawn
     assignments = rng.integers(topics, size=corpus.token_count, dtype=np.int32)
-    return from_assignments(corpus, topics, prior, assignments)
+    return _state(corpus, topics, prior, assignments)
 
 
 NO_ALPHA = np.empty(0)
+STEP = 1_000_000  # tokens at a time, which saves memory
 ORDERS = ("document", "term")
 
 

@@ -167,7 +167,7 @@ def sample(
         large = int(np.count_nonzero(state.topic_total >= LARGE * training.token_count))
         row = {"sweep": sweep, "topics": state.topics, "large_topics": large, "log_joint": log_joint(state)}
         if not finite(row["log_joint"]):
-            raise not_finite("the log joint density", sweep, checkpoint, to_arrays(state))
+            raise not_finite("the log joint density", sweep, to_arrays(state))
         for split_moves, name in ((True, "splits"), (False, "merges")):
             row[name], row[f"{name}_accepted"] = tally(moves, split_moves)
         if settings.resample:
@@ -220,8 +220,6 @@ def learn(
         ids = order[first : first + settings.batch_size]
         learner.partial_fit(training.counts[ids], ids=ids)
         done.seconds.append(time.perf_counter() - begin)
-        if not finite(learner.components.weight):
-            raise not_finite("the weight of a topic", update, checkpoint, learner.state_dict())
         if checkpoint.due() or update == settings.work * batches - 1:
             checkpoint.save((learner.state_dict(), order, done.seconds, done.resumed))
     saved_updates = learner.history.table().astype(int).tolist()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite, possible_log
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
@@ -14,7 +15,7 @@ from bayestopics.nonparametric import SWEEPERS, hdp_blocked
 from bayestopics.nonparametric import hdp_gibbs as plain
 from bayestopics.nonparametric.annealed_split import annealed_split_merge
 from bayestopics.nonparametric.concentrations import ConcentrationPriors
-from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start
+from bayestopics.nonparametric.hdp_state import HdpPrior, HdpState, log_joint, random_start, to_arrays
 from bayestopics.nonparametric.split_merge import Move, check, split_merge
 
 HDP_SWEEPS = dict(zip(SWEEPERS, (plain, hdp_blocked), strict=True))
@@ -77,6 +78,8 @@ def hdp_gibbs(
         if i >= 0:
             counts = tally(made, split=True), tally(made, split=False)
             rows.append((state.topics, log_joint(state), *counts, (state.gamma, state.concentration)))
+            if not finite(rows[-1][1]):
+                raise not_finite("the log joint density", burn_in + i, to_arrays(state))
     number, joint, splits, merges, concentrations = (np.array(column) for column in zip(*rows, strict=True))
     return HdpChain(number, joint, splits, merges, concentrations, state, seconds)
 
@@ -91,12 +94,15 @@ def step(
     resample: ConcentrationPriors | None = None,
 ) -> tuple[HdpState, list[Move]]:
     """One sweep and the moves after it; the arrays of `state` are changed in place."""
-    state, made = HDP_SWEEPS[sampler].sweep(state, rng, resample), []
+    made: list[Move] = []
+    state = HDP_SWEEPS[sampler].sweep(state, rng, resample)
     for _ in range(moves):
         if variant == "annealed":
             state, move = annealed_split_merge(state, rng)
         else:
             state, move = split_merge(state, rng, variant, choice)
+        if not possible_log(move.log_ratio):
+            raise not_finite("the log ratio of a split or merge", len(made), to_arrays(state))
         made.append(move)
     return state, made
 

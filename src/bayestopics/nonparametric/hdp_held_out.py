@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.special import gammaln, logsumexp
 
+from bayestopics.base.guard import not_finite, possible_log
 from bayestopics.base.jit import kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import counted
@@ -95,6 +96,8 @@ def left_to_right_given(
         document = bags.document(d)
         terms = rng.permutation(np.repeat(document.terms, document.counts))
         logs.append(given_beta(terms, log_theta, alpha, particles, words).sum(axis=1))
+        if not possible_log(logs[-1]):
+            raise not_finite("the log probability of a held-out document", len(logs) - 1, (alpha, theta))
     return EstimatedHeldOut(np.array(logs), int(bags.counts.sum()))
 
 
@@ -116,6 +119,8 @@ def left_to_right_of_states(
         model, shown = _broken(_of_active(state), rng), _shown(documents, f", state {number} of {len(states)}")
         steps = [given_topics_of_others(rng.permutation(terms), model, particles, words) for terms in shown]
         logs.append([log_mean_of_products(of_document) for of_document in steps])
+        if not possible_log(logs[-1]):
+            raise not_finite("the log probability of a held-out document", number - 1, state)
     return EstimatedHeldOut(np.array(logs).T, corpus.token_count)
 
 

@@ -19,6 +19,7 @@ import scipy.sparse as sparse
 
 from bayestopics.base.arrays import read_arrays
 from bayestopics.base.files import replacing
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.packing import GENERATORS
 from bayestopics.base.problems import InputError
 from bayestopics.corpus.corpus import Corpus, whole_numbers
@@ -189,6 +190,8 @@ class Learner(ABC):
             self.documents_seen += len(bags)
             self.updates += 1
             self._update(bags)
+            if not finite((self.components.weight, *self.components.totals, *self.components.sizes)):
+                raise not_finite("the size of a topic", self.updates - 1, self.state_dict())
             self._record(held_out)
         return self
 

@@ -24,6 +24,7 @@ import numpy as np
 
 from bayestopics.base import processes
 from bayestopics.base.checkpoint import Checkpoint
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import Progress, counted_sweeps
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
@@ -66,12 +67,11 @@ class Eight:
         else:
             self._states = [from_assignments(corpus, *self._given, start) for start in assignments.T]
 
-    def sweep(self, rng: np.random.Generator) -> None:
+    def sweep(self, rng: np.random.Generator) -> bool:
+        """Sweep all chains; returns whether their densities are finite."""
         if not self._states:
-            lanes.sweep(self._lanes, some_words(rng))
-        for state in self._states:
-            if self._corpus.token_count:
-                self._module.sweep(state, rng)
+            return finite(lanes.sweep(self._lanes, some_words(rng)))
+        return all(self._module.sweep(state, rng).sound for state in self._states if self._corpus.token_count)
 
     def state(self) -> Lanes:
         """The state of all chains; may be the one that sweeps change."""
@@ -108,7 +108,8 @@ class Whole:
         """The chains' assignments after this many sweeps from the start, of which some may be done."""
         for _ in counted_sweeps(range(sweeps), "chains on the whole corpus", self._done):
             for group, rng in zip(self._groups, self._rngs, strict=True):
-                group.sweep(rng)
+                if not group.sweep(rng):
+                    raise not_finite("the density of a sweep of the whole corpus", self._done, self.assignments())
             self._done += 1
             if self._checkpoint.due():
                 self._checkpoint.save((self._done, self.assignments(), [r.bit_generator.state for r in self._rngs]))
@@ -210,10 +211,14 @@ def _out_and_in(plan: Bridge, whole: Lanes, document: int, rng: np.random.Genera
     backward = insertion.take_out(lanes.copied(whole), own, factors, some_words(rng))
     kept = corpus.documents != document
     others = Eight(plan, corpus.select_tokens(kept), whole.assignments[kept])
-    for _ in range(plan.forget):
-        others.sweep(rng)
+    for sweep in range(plan.forget):
+        if not others.sweep(rng):
+            raise not_finite(f"the density of a sweep without document {document}", sweep, others.state())
     forward = insertion.put_in(others.state(), own, factors, some_words(rng))
-    return np.stack([forward, backward])
+    weights = np.stack([forward, backward])
+    if not finite(weights):
+        raise not_finite(f"a log weight of document {document}", 0, (weights, others.state()))
+    return weights
 
 
 # -- estimates -----------------------------------------------------------------------------------------

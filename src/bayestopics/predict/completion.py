@@ -150,11 +150,12 @@ def score(
         for batch, (total, states) in zip(batches, sums, strict=True):
             batch.total, batch.states = total, states
     for i in counted_sweeps(range(-burn_in, sweeps), "completion", done):
-        module.sweep(state, rng)
+        if not module.sweep(state, rng).sound:
+            raise not_finite("the density of a sweep", burn_in + i, state.assignments)
         if i >= 0:
             batches[batch_of[i]].add(state)
             if not finite(batches[batch_of[i]].total.sum()):
-                raise not_finite("a predicted probability", burn_in + i, checkpoint, state.assignments)
+                raise not_finite("a predicted probability", burn_in + i, state.assignments)
         if checkpoint.due() or i == sweeps - 1:
             sums = [(batch.total, batch.states) for batch in batches]
             checkpoint.save((burn_in + i + 1, state.assignments, sums, rng.bit_generator.state))

@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bayestopics.base.checkpoint import Checkpoint, NoCheckpoint
+from bayestopics.base.guard import finite, not_finite, possible_log
 from bayestopics.base.problems import InputError
 from bayestopics.base.progress import Progress, counted, counted_sweeps
 from bayestopics.base.seeds import generator
@@ -205,7 +207,8 @@ def _warm_start(plan: Plan, sweeps: int, checkpoint: Checkpoint) -> np.ndarray:
         done, assignments, rng.bit_generator.state = saved
         state = from_assignments(plan.corpus, *given, assignments)
     for i in counted_sweeps(range(sweeps), "warm-up", done):
-        module.sweep(state, rng)
+        if not module.sweep(state, rng).sound:
+            raise not_finite("the density of a sweep", i, state.assignments)
         if checkpoint.due():
             checkpoint.save((i + 1, state.assignments, rng.bit_generator.state))
     return state.assignments
@@ -222,15 +225,25 @@ def estimates_of(plan: Plan, documents: Sequence[int]) -> dict[int, np.ndarray]:
     terms = [plan.corpus.terms[plan.corpus.documents == d] for d in documents]
     estimate, logs = {"integrated": _beta_integrated, "drawn": _beta_drawn}[plan.beta], []
     for sweep in counted(range(1 - plan.burn_in, plan.sweeps + 1), f"{len(documents)} documents", "sweep"):
-        sweep_all()
+        done = plan.burn_in + sweep - 1
+        if not sweep_all():
+            raise not_finite(f"the density of a sweep without one of the documents {documents}", done, _plain(others))
         if sweep >= 1 and sweep % plan.thin == 0:
             chains = zip(others, terms, rngs, strict=True)
             logs.append([estimate(rest, rng.permutation(own), plan.particles, rng) for rest, own, rng in chains])
+            if not possible_log(logs[-1]):
+                raise not_finite(f"an estimate of log L(d) of the documents {documents}", done, _plain(others))
     return dict(zip(documents, np.array(logs).T, strict=True))
 
 
+def _plain(chains: Sequence[State | Others]) -> list[State | dict[str, Any]]:
+    """The chains in a form that can be kept."""
+    return [one._asdict() if isinstance(one, Others) else one for one in chains]
+
+
 Generators = Sequence[np.random.Generator]
-Chains = tuple[Callable[[], None], Sequence[State | Others]]  # a function that sweeps all chains, and their states
+# a function that sweeps all chains and returns whether their densities are finite; the states of the chains
+Chains = tuple[Callable[[], bool], Sequence[State | Others]]
 
 
 def _one_by_one(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chains:
@@ -244,10 +257,8 @@ def _one_by_one(plan: Plan, documents: Sequence[int], rngs: Generators) -> Chain
         else:
             states.append(from_assignments(rest, plan.topics, plan.prior, plan.start[kept]))
 
-    def sweep_all() -> None:
-        for state, rng in zip(states, rngs, strict=True):
-            if len(state.terms):
-                module.sweep(state, rng)
+    def sweep_all() -> bool:
+        return all(module.sweep(s, rng).sound for s, rng in zip(states, rngs, strict=True) if len(s.terms))
 
     return sweep_all, states
 
@@ -261,10 +272,10 @@ def _side_by_side(plan: Plan, documents: Sequence[int], rngs: Generators) -> Cha
         starts = [plan.start] * len(documents)
     state, words = leave_out(corpus, topics, plan.prior, starts, documents), np.ones((4, CHAINS), np.uint64)
 
-    def sweep_all() -> None:
+    def sweep_all() -> bool:
         for chain, rng in enumerate(rngs):
             words[:, chain] = new_words(rng)
-        lanes.sweep(state, words)
+        return finite(lanes.sweep(state, words))
 
     term_topic = state.term_topic.reshape(-1, topics + 1, CHAINS)[:, :topics]
     topic_total = state.topic_total.reshape(topics + 1, CHAINS)[:topics]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.jit import kernel, parallel_kernel
 from bayestopics.base.problems import InputError
 from bayestopics.base.seeds import generator
@@ -68,6 +69,8 @@ def infer(
         seeds = names ^ rng.integers(2**64, dtype=np.uint64)
         dropped = burn_in_of(draws, burn_in)
         _visit(offsets, rows, scaled, alpha, assignments, total, squares, sweeps, dropped, seeds)
+        if not finite((total.sum(), squares.sum())):
+            raise not_finite("a sum of counts, or a draw of beta,", draws, assignments)
         draws += 1
     if not draws:
         raise InputError("at least one draw of beta is needed")

@@ -138,7 +138,9 @@ def run_chain(
         chain.seconds.append(time.perf_counter() - begin)
         row = {"sweep": sweep, "log_joint": log_joint(chain.state), "log_transition": _or_nan(info.log_transition)}
         if not finite(row["log_joint"]):
-            raise not_finite("the log joint density", sweep, checkpoint, chain.state.assignments)
+            raise not_finite("the log joint density", sweep, chain.state.assignments)
+        if not info.sound:
+            raise not_finite("the density of a sweep", sweep, chain.state.assignments)
         chain.rows.append(row | (observer.observe(sweep, chain.state) if observer else {}))
         if progress:
             progress(sweep + 1)

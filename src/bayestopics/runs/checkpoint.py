@@ -16,12 +16,13 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bayestopics.base.files import replacing
-from bayestopics.base.packing import Damaged, pack, unpack
+from bayestopics.base.packing import Damaged, pack_into, unpack
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.runs.result import key, versions
 from bayestopics.runs.task import Task
@@ -75,9 +76,10 @@ class Checkpoint:
 
     def save(self, state: Any) -> None:
         try:
-            _write(self.path, pack(state))
+            _write(self.path, lambda file: pack_into(file, state))
             if os.getpid() == self._process:
-                _write(self.folder / "seconds.json", json.dumps(self.seconds()).encode())
+                seconds = json.dumps(self.seconds()).encode()
+                _write(self.folder / "seconds.json", lambda file: file.write(seconds))
         except (OSError, TypeError, MemoryError) as error:
             if self._is_first_to_tell():
                 reason = getattr(error, "strerror", None) or error
@@ -115,8 +117,8 @@ class Checkpoint:
         print(f"bayestopics: {line}", file=sys.stderr, flush=True)
 
 
-def _write(path: Path, content: bytes) -> None:
-    with replacing(path) as temporary, open(temporary, "wb") as file:
-        file.write(content)
+def _write(path: Path, fill: Callable[[BinaryIO], object]) -> None:
+    with replacing(path) as temporary, open(temporary, "w+b") as file:
+        fill(file)
         file.flush()
         os.fsync(file.fileno())

@@ -18,10 +18,12 @@ import pandas as pd
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.corpus.metadata import storable
 from bayestopics.lda.alignment import relabelled
-from bayestopics.lda.state import State, count
+from bayestopics.lda.state import State, tally
 from bayestopics.runs.chain import LargestShares
 
 DRAWS = 25  # draws to keep from a chain: one or two bytes per token and draw
+ROOM = 2**28  # bytes of all draws of a chain: on large corpora there are fewer
+STEP, TOKENS = 10_000, 1_000_000  # documents and tokens at a time, which saves memory
 MODEL_DRAWS = 10  # draws that a record keeps for new documents: their counts of terms in topics
 
 
@@ -39,9 +41,11 @@ class KeptDraws:
         return self.shares.observe(sweep, state)
 
 
-def spread(burn_in: int, sweeps: int) -> list[int]:
-    """At most DRAWS evenly spaced sweeps after the burn-in, up to and including the last."""
-    steps = np.linspace(0, sweeps, min(DRAWS, sweeps) + 1)[1:].round().astype(int)
+def spread(burn_in: int, sweeps: int, tokens: int = 0, topics: int = 1) -> list[int]:
+    """At most DRAWS evenly spaced sweeps after the burn-in, up to and including the last. Draws of so many tokens that
+    all do not fit into ROOM are fewer, but at least two."""
+    fitting = max(2, ROOM // max(1, tokens * np.min_scalar_type(topics - 1).itemsize))
+    steps = np.linspace(0, sweeps, min(DRAWS, fitting, sweeps) + 1)[1:].round().astype(int)
     return (burn_in - 1 + steps).tolist()
 
 
@@ -60,16 +64,21 @@ class Moments:
 
 def document_moments(corpus: Corpus, draws: list[np.ndarray], alpha: np.ndarray) -> Moments:
     """Of theta, D x T. Given z, theta_d is Dirichlet(n_d + alpha)."""
-    total, squares = np.zeros((2, corpus.document_count, len(alpha)))
+    # as columns of a table, and in place, because for many documents this is the largest part of a result
+    total, squares = (np.zeros((len(alpha), corpus.document_count)).T for _ in range(2))
+    pieces = [slice(first, first + STEP) for first in range(0, corpus.document_count, STEP)]
     for draw in draws:
-        document_topic = _document_topic(corpus, draw, len(alpha))
-        total += document_topic
-        squares += document_topic**2
+        document_topic = tally(corpus.documents, draw, (corpus.document_count, len(alpha)))
+        for here in pieces:
+            total[here] += document_topic[here]
+            squares[here] += document_topic[here].astype(np.float64) ** 2
     number, size = len(draws), (corpus.document_lengths + alpha.sum())[:, None]
-    mean = (total / number + alpha) / size
-    between = np.maximum(squares / number - (total / number) ** 2, 0.0) / size**2
-    within = (mean * (1 - mean) - between) / (size + 1)  # the mean over draws of m (1 - m) / (size + 1)
-    return Moments(mean, np.sqrt(between + within))
+    for here in pieces:
+        mean = (total[here] / number + alpha) / size[here]
+        between = np.maximum(squares[here] / number - (total[here] / number) ** 2, 0.0) / size[here] ** 2
+        within = (mean * (1 - mean) - between) / (size[here] + 1)  # the mean over draws of m (1 - m) / (size + 1)
+        total[here], squares[here] = mean, np.sqrt(between + within)
+    return Moments(total, squares)
 
 
 def topic_moments(corpus: Corpus, draws: list[np.ndarray], topics: int, eta: float) -> Moments:
@@ -77,13 +86,16 @@ def topic_moments(corpus: Corpus, draws: list[np.ndarray], topics: int, eta: flo
     total, squares, within = np.zeros((3, topics, corpus.term_count))
     for draw in draws:
         beta, size = beta_of(corpus, draw, topics, eta)
-        total += beta
-        squares += beta**2
-        within += beta * (1 - beta) / (size + 1)
+        for t in range(topics):
+            total[t] += beta[t]
+            squares[t] += beta[t] ** 2
+            within[t] += beta[t] * (1 - beta[t]) / (size[t] + 1)
     number = len(draws)
-    mean = total / number
-    between = np.maximum(squares / number - mean**2, 0.0)
-    return Moments(mean, np.sqrt(between + within / number))
+    for t in range(topics):
+        mean = total[t] / number
+        between = np.maximum(squares[t] / number - mean**2, 0.0)
+        total[t], squares[t] = mean, np.sqrt(between + within[t] / number)
+    return Moments(total, squares)
 
 
 def beta_of(corpus: Corpus, draw: np.ndarray, topics: int, eta: float) -> tuple[np.ndarray, np.ndarray]:
@@ -94,11 +106,15 @@ def beta_of(corpus: Corpus, draw: np.ndarray, topics: int, eta: float) -> tuple[
 
 
 def term_topic_of(corpus: Corpus, draw: np.ndarray, topics: int) -> np.ndarray:
-    return count(corpus, topics, draw)[1]
+    return tally(corpus.terms, draw, (corpus.term_count, topics))
 
 
-def _document_topic(corpus: Corpus, draw: np.ndarray, topics: int) -> np.ndarray:
-    return count(corpus, topics, draw)[0].astype(np.float64)
+def mean_term_topic(corpus: Corpus, draws: list[np.ndarray], topics: int) -> np.ndarray:
+    """The mean of m_tv over the draws, V x T."""
+    total = np.zeros((corpus.term_count, topics))
+    for draw in draws:
+        total += term_topic_of(corpus, draw, topics)
+    return total / len(draws)
 
 
 # -- as tables and arrays of a record ------------------------------------------------------------------
@@ -115,40 +131,52 @@ def documents_table(corpus: Corpus, theta: Moments) -> pd.DataFrame:
         columns |= {str(name): known[name].to_numpy() for name in known if str(name) not in columns}
     columns["tokens"] = corpus.document_lengths
     topics = range(theta.mean.shape[1])
-    columns |= {f"topic_{t}": theta.mean[:, t] for t in topics}
-    columns |= {f"topic_{t}_sd": theta.deviation[:, t] for t in topics}
-    return pd.DataFrame(columns)
+    means = pd.DataFrame(theta.mean, columns=[f"topic_{t}" for t in topics], copy=False)
+    deviations = pd.DataFrame(theta.deviation, columns=[f"topic_{t}_sd" for t in topics], copy=False)
+    # a column of the texts gives its name and its place to what the program computes
+    known = pd.DataFrame({name: columns[name] for name in columns if name not in {*means, *deviations}})
+    table = pd.concat([known, means, deviations], axis=1)
+    order = list(dict.fromkeys([*columns, *means, *deviations]))
+    return table if list(table) == order else table[order]
 
 
 def terms_table(corpus: Corpus, beta: Moments, counts: np.ndarray) -> pd.DataFrame:
     """One row per topic and term that occurs in it in any draw, sorted by topic and probability."""
+    vocabulary = pd.Series(list(corpus.vocabulary))
+    alphabetical = np.unique(np.array(corpus.vocabulary), return_inverse=True)[1]
     terms, topics = np.nonzero(counts)
+    order = np.lexsort((alphabetical[terms], -beta.mean[topics, terms], topics))
+    terms, topics = terms[order], topics[order]
     columns = {
         "topic": topics,
-        "term": np.array(corpus.vocabulary)[terms],
+        "term": vocabulary.array.take(terms),
         "probability": beta.mean[topics, terms],
         "standard_deviation": beta.deviation[topics, terms],
     }
-    table = pd.DataFrame(columns)
-    return table.sort_values(["topic", "probability", "term"], ascending=[True, False, True], ignore_index=True)
+    return pd.DataFrame(columns)
 
 
 def model_arrays(corpus: Corpus, draws: list[np.ndarray], topics: int) -> dict[str, np.ndarray]:
     """The nonzero counts m_tv of at most MODEL_DRAWS draws: what new documents need (`predict.new_documents`)."""
     steps = np.linspace(0, len(draws), min(MODEL_DRAWS, len(draws)) + 1)[1:].round().astype(int) - 1
-    parts = [term_topic_of(corpus, draws[step], topics) for step in steps]
-    places = [np.nonzero(part) for part in parts]
+    found = []
+    for step in steps:
+        counts = term_topic_of(corpus, draws[step], topics)
+        terms, labels = np.nonzero(counts)
+        found.append((terms.astype(np.int32), labels.astype(np.int32), counts[terms, labels]))
     return {
-        "model_draw": np.repeat(np.arange(len(parts), dtype=np.int16), [len(terms) for terms, _ in places]),
-        "model_term": np.concatenate([terms for terms, _ in places]).astype(np.int32),
-        "model_topic": np.concatenate([labels for _, labels in places]).astype(np.int32),
-        "model_count": np.concatenate([part[place] for part, place in zip(parts, places, strict=True)]),
+        "model_draw": np.repeat(np.arange(len(found), dtype=np.int16), [len(terms) for terms, _, _ in found]),
+        "model_term": np.concatenate([terms for terms, _, _ in found]),
+        "model_topic": np.concatenate([labels for _, labels, _ in found]),
+        "model_count": np.concatenate([counts for _, _, counts in found]),
     }
 
 
 def vocabulary_table(corpus: Corpus) -> pd.DataFrame:
     """Every term of the corpus in its order, and how often it occurs."""
-    counts = np.bincount(corpus.terms, minlength=corpus.term_count)
+    counts = np.zeros(corpus.term_count, np.int64)
+    for first in range(0, corpus.token_count, TOKENS):
+        counts += np.bincount(corpus.terms[first : first + TOKENS], minlength=corpus.term_count)
     return pd.DataFrame({"term": list(corpus.vocabulary), "tokens": counts})
 
 

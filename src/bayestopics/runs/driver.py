@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bayestopics.base import progress
 from bayestopics.base.code import CACHE
+from bayestopics.base.guard import NotFiniteError, kept
 from bayestopics.base.problems import InputError
 from bayestopics.base.stopwatch import Stopwatch
 from bayestopics.corpus.corpus import Corpus
@@ -61,6 +62,8 @@ def run(
     resumed = checkpoint.exists()
     try:
         result = compute(task, corpus, checkpoint)
+    except NotFiniteError as error:
+        raise kept(error, checkpoint) from None
     finally:
         progress.end()
     volatile = {**watch.volatile(), "resumed": resumed, **result.volatile, **checkpoint.seconds()}

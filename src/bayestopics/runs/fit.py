@@ -28,9 +28,9 @@ from bayestopics.runs.draws import (
     aligned,
     document_moments,
     documents_table,
+    mean_term_topic,
     model_arrays,
     spread,
-    term_topic_of,
     terms_table,
     topic_moments,
     vocabulary_table,
@@ -100,7 +100,7 @@ def compute(
             "timing": pd.concat(timings, ignore_index=True),
             **tables,
         },
-        arrays={"assignments": np.array([chain.state.assignments for chain in chains]), **arrays},
+        arrays={"assignments": _assignments(chains), **arrays},
         answer={
             "log_joint_mean": float(log_joint.mean()),
             "log_joint_error": _error_of_mean(log_joint),
@@ -123,13 +123,15 @@ def _topics(
     """The topics of the best chain for people, and the tables and arrays that the record keeps of them."""
     number, prior = task.params["topics"], _prior(task)
     draws = [aligned(_draws(chain), number) for chain in chains]
+    # first, because it is the largest, and needs room to be made
+    documents = documents_table(corpus, document_moments(corpus, draws[best], prior.alpha_vector(number)))
     moments = [topic_moments(corpus, one, number, prior.eta) for one in draws]
-    counts = np.mean([term_topic_of(corpus, draw, number) for draw in draws[best]], axis=0)
+    counts = mean_term_topic(corpus, draws[best], number)
     topics = top_words(corpus, counts)
     tables = {
         "topics": terms_table(corpus, moments[best], counts),
         "shares": topic_shares(counts),
-        "documents": documents_table(corpus, document_moments(corpus, draws[best], prior.alpha_vector(number))),
+        "documents": documents,
         "vocabulary": vocabulary_table(corpus),
     }
     if len(chains) > 1:
@@ -138,6 +140,12 @@ def _topics(
         found = of_topics(tables["reproducibility"])
         topics = [{**one, **found[one["topic"]]} for one in topics]
     return topics, tables, model_arrays(corpus, draws[best], number)
+
+
+def _assignments(chains: list[Chain]) -> np.ndarray:
+    """Chains x tokens; those of a single chain are not copied."""
+    every = [chain.state.assignments for chain in chains]
+    return every[0][np.newaxis] if len(every) == 1 else np.array(every)
 
 
 def _draws(chain: Chain) -> list[np.ndarray]:
@@ -160,7 +168,7 @@ def _chains(task: Task, corpus: Corpus, checkpoint: Checkpoint, workers: int, th
     workers = min(workers, len(jobs))
     spread_out = current() is not None and sampler_entry(task.params["sampler"]).over_machines
     if workers == 1 or spread_out:  # each chain then takes the whole cluster
-        return [_chain(corpus, *job) for job in jobs]
+        return [_without_counts(_chain(corpus, *job)) for job in jobs]
     finished = in_processes(_finished, corpus, jobs, sum(map(_sweeps, parts)), workers)
     return [_restored(task, corpus, *result) for result in finished]
 
@@ -181,11 +189,20 @@ def _chain(
             sweeps=_sweeps(part),
             rng=part.generator(),
             start=part.params.get("start", "random"),
-            observer=KeptDraws(spread(part.params["burn_in"], part.params["sweeps"])),
+            observer=KeptDraws(
+                spread(part.params["burn_in"], part.params["sweeps"], corpus.token_count, part.params["topics"])
+            ),
             checkpoint=checkpoint,
             description=part.name,
             progress=progress,
         )
+
+
+def _without_counts(chain: Chain) -> Chain:
+    """A finished chain without the counts of its last state, which are large; `draws` counts again."""
+    none = np.empty((0, chain.state.topics), np.int32)
+    chain.state = replace(chain.state, document_topic=none, term_topic=none)
+    return chain
 
 
 def _finished(

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.guard import not_finite, possible_log
 from bayestopics.nonparametric.hdp_gibbs import sweep
-from bayestopics.nonparametric.hdp_state import HdpState
+from bayestopics.nonparametric.hdp_state import HdpState, to_arrays
 from bayestopics.nonparametric.split_merge import split_merge
 
 # name -> arguments of `hdp_gibbs`; one move after each sweep, as in the paper
@@ -25,7 +26,9 @@ def advance(state: HdpState, sampler: str, rng: np.random.Generator) -> HdpState
     moves = dict(MOVES_OF[sampler])
     state = sweep(state, rng)
     for _ in range(moves.pop("moves")):
-        state, _ = split_merge(state, rng, **moves)
+        state, move = split_merge(state, rng, **moves)
+        if not possible_log(move.log_ratio):
+            raise not_finite("the log ratio of a split or merge", 0, to_arrays(state))
     return state
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.hdp_chain import step
-from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start
+from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start, to_arrays
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.fit import convergence
 from bayestopics.runs.result import Result
@@ -63,6 +64,8 @@ def _chain(task: Task, corpus: Corpus, sampler: str, start: int) -> tuple[pd.Dat
         seconds += time.process_time() - begin
         accepted = {name: sum(m.accepted for m in made if m.split == split) for name, split in KINDS.items()}
         rows.append({"sweep": sweep, "topics": state.topics, "log_joint": log_joint(state), **accepted})
+        if not finite(rows[-1]["log_joint"]):
+            raise not_finite("the log joint density", sweep - 1, to_arrays(state))
     return pd.DataFrame(rows), seconds
 
 

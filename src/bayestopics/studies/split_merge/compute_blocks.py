@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.base.progress import counted
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors import autocorrelation_time
 from bayestopics.nonparametric.hdp_chain import HDP_SWEEPS, step
-from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start
+from bayestopics.nonparametric.hdp_state import HdpPrior, log_joint, random_start, to_arrays
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
@@ -57,6 +58,8 @@ def _chain(task: Task, corpus: Corpus, sampler: str, seed: int) -> tuple[pd.Data
         state, _ = step(state, rng, sampler=sampler)
         seconds += time.process_time() - begin
         rows.append({"sweep": sweep, "topics": state.topics, "log_joint": log_joint(state)})
+        if not finite(rows[-1]["log_joint"]):
+            raise not_finite("the log joint density", sweep - 1, to_arrays(state))
     return pd.DataFrame(rows), seconds
 
 

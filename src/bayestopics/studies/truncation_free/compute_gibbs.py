@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from bayestopics.base.guard import finite, not_finite
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.nonparametric.hdp_gibbs import sweep
 from bayestopics.nonparametric.hdp_held_out import left_to_right_of_states
-from bayestopics.nonparametric.hdp_state import HdpPrior, from_arrays, random_start, to_arrays
+from bayestopics.nonparametric.hdp_state import HdpPrior, from_arrays, log_joint, random_start, to_arrays
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import Task
@@ -36,6 +37,8 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint) -> Result:
     for number in range(done, params["sweeps"]):
         begin = time.process_time()
         state = sweep(state, rng)
+        if not finite(log_joint(state)):
+            raise not_finite("the log joint density", number, to_arrays(state))
         seconds += time.process_time() - begin
         if checkpoint.due():
             checkpoint.save((to_arrays(state), number + 1, seconds, rng.bit_generator.state))
