@@ -24,7 +24,7 @@ from bayestopics.pages.report import page as page_of
 from bayestopics.pages.topics import distances, examples, layout, nearest, relevant
 from bayestopics.runs.draws import Moments
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import SelectResult
+from bayestopics.runs.select_result import SelectResult
 from chromium import Page, needs_chromium
 
 HOSTILE = [
