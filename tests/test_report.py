@@ -148,6 +148,9 @@ def test_the_numbers_are_those_of_the_result(fitted: FitResult, selected: Select
     assert found["share"] == pytest.approx(
         [one["share"] for one in sorted(selected.answer["top_words"], key=_topic)], abs=1e-4
     )
+    for one in selected.answer["top_words"]:
+        assert found["trust"][one["topic"]]["chains"] == one["chains"]
+        assert f"<td>{one['chains']} of 2 chains" in text
 
 
 def _topic(one: dict[str, Any]) -> int:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import NAT, in_figure, show_warnings, visible
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 class CommandResult(Result):
     """What the results of all commands share."""
-
-    kind: ClassVar[str] = ""  # what `load` reads
 
     def __str__(self) -> str:
         return self.text()
@@ -53,7 +51,8 @@ class CommandResult(Result):
         """Read a record that `save` or `--out` wrote."""
         result = read(Path(folder))
         if not isinstance(result, cls):
-            raise InputError(f"{folder}: this is a record of `{result.task.study}`, not {cls.kind or cls.__name__}")
+            wanted = vars(cls).get("kind", f"a {cls.__name__}")
+            raise InputError(f"{folder}: this is a record of `{result.task.study}`, not {wanted}")
         return result
 
     def _volatile(self, *names: str) -> Summary:

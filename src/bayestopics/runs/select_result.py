@@ -72,7 +72,7 @@ class SelectResult(TopicsResult, TopicPosteriorResult):
             lines.append("alpha and eta depend on T, so they are not known either")
         first = "first answer, before the chains: {topics} topics, alpha {alpha:.3g}, eta {eta:.3g}"
         lines += ["", first.format(**answer["first_answer"]), ""]
-        rest = {name: answer[name] for name in DIAGNOSTICS if answer[name] is not None}
+        rest = {name: answer[name] for name in (*DIAGNOSTICS, "topics_of") if answer[name] is not None}
         return "\n".join([*lines, show_values({**rest, "warnings": self.warnings}, JUMP)])
 
     def plot_chains(self) -> Figure:

@@ -23,7 +23,7 @@ from bayestopics.runs.reproducibility import SAME
 class TopicsResult(CommandResult):
     """Topics of one chain, as means over its draws, and in how many of the other chains each of them is."""
 
-    kind: ClassVar[str] = "of `fit` or `select`"
+    kind: ClassVar[str] = "of `fit` or `select`"  # what `load` reads
 
     @property
     def listed(self) -> list[dict[str, Any]]:
