@@ -17,6 +17,7 @@ from bayestopics.lda.state import Prior, count
 from bayestopics.runs import chosen_topics
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.export import to_arviz
+from bayestopics.runs.fit import small
 from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.select import task_of
 from bayestopics.runs.topics_result import TopicsResult
@@ -110,3 +111,11 @@ def test_new_documents_by_a_selection(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a record of `select`, not a FitResult"):
         FitResult.load(tmp_path / "selection")
     assert isinstance(TopicsResult.load(tmp_path / "selection"), TopicsResult)
+
+
+@pytest.mark.parametrize(("documents", "words", "topics", "said"), [(5, 4, 2, 0), (5, 4, 3, 1), (4, 9, 2, 1)])
+def test_a_few_words_are_no_corpus(documents: int, words: int, topics: int, said: int) -> None:
+    """Guards three texts whose topics look reproducible, because the prior is."""
+    warnings = small(Corpus.from_sparse([[words]] * documents), topics)
+    assert len(warnings) == said
+    assert all(f"{documents} with {documents * words} words" in one for one in warnings)

@@ -318,10 +318,16 @@ def labelled(values: Summary, labels: Mapping[str, str] = MappingProxyType({})) 
     return [(names[name], _written(name, values)) for name in values]
 
 
+# of the number of topics: a mean of whole numbers that is known so well is as good as known
+MEAN, SURE = ("mean", "mean_error"), 0.005
+
+
 def _written(name: str, values: Summary) -> str:
     value, form = values[name], SHOWN.get(name, ("", ""))[1]
     if value is None or value != value:  # nan is not equal to itself
         return "unknown"
+    if name in MEAN and values[MEAN[1]] is not None and values[MEAN[1]] < SURE:
+        return f"{value:.2f}" if name == MEAN[0] else f"less than {SURE}"
     if form in values:  # the name of the value's error
         return with_error(value, values[form], ".4g")
     return format(value, form)

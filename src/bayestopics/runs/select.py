@@ -32,7 +32,7 @@ from bayestopics.lda.urns import ENDS, at_ends
 from bayestopics.runs.checkpoint import Checkpoint
 from bayestopics.runs.chosen_topics import sweeps_of, topics_of
 from bayestopics.runs.draws import spread
-from bayestopics.runs.fit import empty_documents
+from bayestopics.runs.fit import empty_documents, small
 from bayestopics.runs.jump import hyper_doubts, hyper_numbers, numbers_of, posterior_table
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
@@ -110,7 +110,13 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
         "topics_of": f"chain {best.number}, means over {draws} draws given T = {number}",
         "top_words": top_words,
     }
-    said = [*empty_documents(corpus), *doubts(found, topic_prior, walk.starts), *hyper_doubts(all_hyper), *unstable]
+    said = [
+        *small(corpus, number),
+        *empty_documents(corpus),
+        *doubts(found, topic_prior, walk.starts),
+        *hyper_doubts(all_hyper),
+        *unstable,
+    ]
     if answer["alpha"] is not None:
         said += at_ends(answer["alpha"], answer["eta"])
     return Result(
