@@ -13,7 +13,7 @@ import pytest
 from bayestopics.base.wording import at_the_end, show_warnings
 from bayestopics.evidence.compute import summary as evidence_summary
 from bayestopics.lda.state import Prior
-from bayestopics.runs import fit, hdp, jump, kinds, words
+from bayestopics.runs import fit, hdp, jump, kinds, select_result, words
 from bayestopics.runs import score as score_run
 from bayestopics.runs.driver import seconds_in
 from bayestopics.runs.fit_result import FitResult
@@ -63,13 +63,23 @@ def test_all_sweeps_of_tempering_go_to_arviz() -> None:
     assert data.posterior["eta"].to_numpy()[0].tolist() == [100, 101, 102, 103, 104]
 
 
+TOPIC = {"topic": 0, "share": 1.0, "words": ["owl"]}
+
+
 def selected(**changed: Any) -> Any:
     table = pd.DataFrame({"topics": [2, 3, 9], "probability": [0.9, 0.1, 1e-9], "standard_error": [0.04, 0.25, np.nan]})
     table = table.assign(low=[0.82, 0.0, 0.0], high=[0.98, 0.6, 0.05])
     answer = {"topics": 2, "agree": True, "probability": 0.9, "between": [0.8217, 0.961], "range": [2, 3]}
-    answer |= {"alpha": 0.5, "eta": 0.1, "top_words": [], "region": None, "first_answer": {"topics": 4}}
+    answer |= {
+        "alpha": 0.5,
+        "eta": 0.1,
+        "top_words": [TOPIC],
+        "topics_of": "chain 0",
+        "region": None,
+        "first_answer": {"topics": 4},
+    }
     answer |= {"chains": [{"start": 1, "mean": 2.0, "mode": 2}, {"start": 9, "mean": 2.5, "mode": 3}]}
-    return of_kind(kinds.SelectResult, "select", {"burn_in": 3}, answer | changed, posterior=table)
+    return of_kind(select_result.SelectResult, "select", {"burn_in": 3}, answer | changed, posterior=table)
 
 
 def test_select_draws_the_posterior_with_its_intervals() -> None:

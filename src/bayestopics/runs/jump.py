@@ -145,9 +145,9 @@ def hyper_doubts(numbers: dict[str, Any]) -> list[str]:
     if not far:
         return []
     told = " and ".join(f"{value:.2f} for log {name}" for name, value in far.items())
-    it = "them" if len(far) > 1 else "it"
+    both, it = " and ".join(far), "them" if len(far) > 1 else "it"
     return [
-        f"The chains disagree about {' and '.join(far)}, so the ranges given for {it} may be wrong. Use more iterations "
+        f"The chains disagree about {both}, so the ranges given for {it} may be wrong. Use more iterations "
         f"(--iterations): R-hat is {told}, but converged chains have at most {LARGEST_RHAT}."
     ]
 
