@@ -118,4 +118,4 @@ def test_a_few_words_are_no_corpus(documents: int, words: int, topics: int, said
     """Guards three texts whose topics look reproducible, because the prior is."""
     warnings = small(Corpus.from_sparse([[words]] * documents), topics)
     assert len(warnings) == said
-    assert all(f"{documents} with {documents * words} words" in one for one in warnings)
+    assert all(f"are {documents}, and the words {documents * words}." in one for one in warnings)
