@@ -240,7 +240,7 @@ def small(corpus: Corpus, topics: int) -> list[str]:
         return []
     return [
         "The corpus is too small to say much about topics: what is shown comes mainly from the prior, and chains agree "
-        f"about that. Use more texts: the documents that have words are {documents}, and the words {corpus.token_count}."
+        f"about that. Use more texts: the documents with words are {documents}, and the words {corpus.token_count}."
     ]
 
 
