@@ -26,7 +26,7 @@ from bayestopics.base.wording import show_warnings
 from bayestopics.corpus import Corpus
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.runs import driver, infer_result, kinds, score_result
+from bayestopics.runs import driver, infer_result, kinds, score_result, select_result
 from bayestopics.runs.fit_result import FitResult
 from bayestopics.runs.record import read, same_bits
 from bayestopics.runs.result import Result
@@ -73,7 +73,7 @@ WAYS = {
     "hyper gibbs-em": Way(api.hyper, kinds.HyperResult, EM | {"method": "gibbs-em"}),
     "hyper variational-em": Way(api.hyper, kinds.HyperResult, EM | {"method": "variational-em"}),
     "hyper full-bayes": Way(api.hyper, kinds.HyperResult, FULL_BAYES, "eta", 1),
-    "select": Way(api.select, kinds.SelectResult, SELECT, "alpha"),
+    "select": Way(api.select, select_result.SelectResult, SELECT, "alpha"),
     "hdp": Way(api.hdp, kinds.HdpResult, HDP, "topics"),
     "hdp truncated": Way(api.hdp, kinds.HdpResult, HDP | {"method": "truncated", "batch_size": 6}),
     "score": Way(api.score, score_result.ScoreResult, SCORE | {"heldout": 0.3}),
@@ -163,7 +163,7 @@ def test_it_is_shown(name: str, result: kinds.CommandResult) -> None:
 
 def test_it_is_drawn(name: str, result: kinds.CommandResult) -> None:
     before = plt.get_fignums()
-    more = [result.plot_chains(), result.plot_hyper()] if isinstance(result, kinds.SelectResult) else []
+    more = [result.plot_chains(), result.plot_hyper()] if isinstance(result, select_result.SelectResult) else []
     for figure in [result.plot(), *more]:
         assert isinstance(figure, Figure)
         figure.canvas.draw()

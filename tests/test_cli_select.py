@@ -25,10 +25,11 @@ Capture = pytest.CaptureFixture[str]
 KEYS = ["topics", "agree", "probability", "between", "range", "posterior", "interval", "standard_error", "alpha", "eta"]
 KEYS += ["hyper", "region", "mean", "mean_error", "chains", "rhat", "rhat_log_joint", "effective_sample_size"]
 KEYS += ["total_variation", "acceptance_rate", "rhat_log_alpha", "rhat_log_eta", "first_answer"]
-KEYS += ["top_words", "warnings"]
-TABLES = ["batches", "first_answer", "moves", "posterior", "topics", "trace"]
+KEYS += ["topics_of", "top_words", "warnings"]
+TABLES = ["batches", "documents", "first_answer", "moves", "posterior", "reproducibility", "shares", "topics"]
+TABLES += ["trace", "vocabulary"]
 RECORD = sorted([*(f"{name}.parquet" for name in TABLES), "arrays.npz", "run.json"])
-REPORT = ["posterior.csv", "report.html", "topics.csv"]
+REPORT = ["documents.csv", "posterior.csv", "report.html", "topics.csv"]
 SHORT = ["--iterations", 60, "--burn-in", 100, "--chains", 2, "--workers", 1]
 
 
@@ -55,7 +56,8 @@ def test_the_answer_and_its_report(path: Path, tmp_path: Path, capsys: Capture) 
     # the report
     assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)
     assert set(found["posterior"]) <= set(pd.read_csv(tmp_path / "report" / "posterior.csv")["topics"].map(str))
-    assert len(pd.read_csv(tmp_path / "report" / "topics.csv")) <= found["topics"]
+    assert pd.read_csv(tmp_path / "report" / "topics.csv")["topic"].max() < found["topics"]
+    assert len(pd.read_csv(tmp_path / "report" / "documents.csv")) == 30
     page = (tmp_path / "report" / "report.html").read_text()
     assert "Which model for tiny.ldac?" in page
     assert str(tmp_path) not in page
@@ -95,7 +97,7 @@ def test_a_report_that_cannot_be_drawn_costs_no_result(
         assert main([*words, "--json"]) == 2
     out, err = capsys.readouterr()
     assert err.splitlines()[1:] == ["bayestopics: report.html: No space left on device"]
-    assert sorted(tree(tmp_path / "report")) == sorted([*RECORD, "posterior.csv", "topics.csv"])
+    assert sorted(tree(tmp_path / "report")) == sorted([*RECORD, "documents.csv", "posterior.csv", "topics.csv"])
     assert main([*words, "--json"]) == 0
     assert capsys.readouterr() == (out, "")
     assert sorted(tree(tmp_path / "report")) == sorted(REPORT + RECORD)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import signal
+import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -50,6 +52,21 @@ def show_progress() -> bool:
     for _ in counted(range(2), "in a worker"):
         pass
     return hasattr(TqdmDefaultWriteLock, "mp_lock") or sys.stderr.getvalue() != ""
+
+
+SCRIPT = """
+import bayestopics
+print("once")
+corpus = bayestopics.simulate(documents=6, length=5, terms=6, topics=2, seed=1)
+print(bayestopics.fit(corpus, topics=2, sweeps=4, burn_in=1, chains=2, workers=2).log_joint.shape)
+"""
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """Guards workers that run the user's script again: tracebacks, and no result."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "once\n(2, 4)\n"), done.stderr
 
 
 def test_a_worker_has_no_semaphores_to_leave_behind() -> None:

@@ -24,7 +24,7 @@ from bayestopics.pages.report import page as page_of
 from bayestopics.pages.topics import distances, examples, layout, nearest, relevant
 from bayestopics.runs.draws import Moments
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import SelectResult
+from bayestopics.runs.select_result import SelectResult
 from chromium import Page, needs_chromium
 
 HOSTILE = [
@@ -148,6 +148,9 @@ def test_the_numbers_are_those_of_the_result(fitted: FitResult, selected: Select
     assert found["share"] == pytest.approx(
         [one["share"] for one in sorted(selected.answer["top_words"], key=_topic)], abs=1e-4
     )
+    for one in selected.answer["top_words"]:
+        assert found["trust"][one["topic"]]["chains"] == one["chains"]
+        assert f"<td>{one['chains']} of 2 chains" in text
 
 
 def _topic(one: dict[str, Any]) -> int:

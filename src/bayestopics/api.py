@@ -38,12 +38,13 @@ from bayestopics.runs.kinds import (
     EvidenceResult,
     HdpResult,
     HyperResult,
-    SelectResult,
     TopicPosteriorResult,
 )
 from bayestopics.runs.result import Compute, Result
 from bayestopics.runs.score_result import ScoreResult
+from bayestopics.runs.select_result import SelectResult
 from bayestopics.runs.task import Task
+from bayestopics.runs.topics_result import TopicsResult
 
 Folder = Path | str | None
 Kind = TypeVar("Kind", bound=Result)
@@ -119,7 +120,7 @@ def fit(
 
 def infer(
     corpus: Corpus,
-    fit: FitResult | Path | str,
+    fit: TopicsResult | Path | str,
     *,
     sweeps: int = 12,
     burn_in: int = 10,
@@ -134,8 +135,8 @@ def infer(
     ----------
     corpus : Corpus
         The new documents. Terms are recognised by name; those that the fit does not know are left out and counted.
-    fit : FitResult, or folder
-        The result of `fit`, or the folder of its record.
+    fit : FitResult, SelectResult, or folder
+        The result of `fit` or `select`, or the folder of its record.
     sweeps, burn_in : int
         The number of sweeps over each document to keep for each of ten draws of the topics, and the number to drop
         before the first of them (before the others, a fifth of it).
@@ -160,7 +161,7 @@ def infer(
     """
     from bayestopics.runs import infer as run
 
-    known = fit if isinstance(fit, FitResult) else FitResult.load(fit)
+    known = fit if isinstance(fit, TopicsResult) else TopicsResult.load(fit)
     task = run.task_of(corpus, known, sweeps, burn_in, seed)
     return _run(InferResult, task, partial(run.compute, fit=known), corpus, workers, out, overwrite)
 

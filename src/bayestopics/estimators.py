@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sparse
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -141,6 +142,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.n_features_in_ = X.term_count
             self.feature_names_in_ = np.array(X.vocabulary, dtype=object)
             return X
+        _refuse_texts(X, type(self).__name__)
         matrix = validate_data(self, X, accept_sparse="csr", ensure_non_negative=True)
         return Corpus.from_sparse(matrix, self._columns(), name="X")
 
@@ -149,6 +151,7 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self)
         if isinstance(X, Corpus):
             return X
+        _refuse_texts(X, type(self).__name__)
         matrix = validate_data(self, X, accept_sparse="csr", ensure_non_negative=True, reset=False)
         counts = sparse.coo_array(matrix)
         repeats = whole_numbers(counts.data, "X")
@@ -177,6 +180,17 @@ class TopicModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if isinstance(self.random_state, Integral):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+def _refuse_texts(X: Any, name: str) -> None:
+    """Texts are no counts; scikit-learn would only say that it cannot make numbers of them."""
+    first = next(iter(X), None) if isinstance(X, list | tuple | pd.Series) else None
+    if isinstance(X, pd.DataFrame) and any(pd.api.types.is_string_dtype(X[column]) for column in X):
+        first = "a column of texts"
+    if isinstance(first, str):
+        raise InputError(
+            f"{name} takes counts, not texts: use make_pipeline(CountVectorizer(), {name}()), or Corpus.from_texts"
+        )
 
 
 class LDA(TopicModel):

@@ -205,7 +205,7 @@ def test_table_keeps_labels_and_metadata() -> None:
     assert corpus.labels == ("sky", "", "sea")
     assert corpus.metadata is not None
     assert corpus.metadata.index.tolist() == [7, 8, 9]
-    assert corpus.metadata.columns.tolist() == ["Label", "year"]
+    assert corpus.metadata.columns.tolist() == ["id", "Label", "year"]
     assert corpus.notes == ("corpus: 1 document has a missing value instead of a text, and no words",)
     listed = Corpus.from_texts(["owl tree", "", "whale"])
     assert corpus.fingerprint == listed.fingerprint  # metadata is no part of it
@@ -251,7 +251,10 @@ IDS = [f"id-{number}" for number in range(10)]
         (["https://example.org/a-long-address/and-more"] * 10, None, "about one word"),
         ({"text": []}, None, "0 documents"),
         (pd.DataFrame(), None, "no columns"),
-        ({"text": [["owl", "tree"]]}, None, "document 1: the text is a list, not a string"),
+        ({"text": [["owl", "tree"]]}, None, "document 1: the text is a list, not a string; join its words"),
+        ({"text": [np.array(["owl"])]}, None, "a ndarray, not a string; join its words"),
+        ({"text": [1, None], "body": [LONG] * 2}, None, "'text' holds numbers, not texts; choose another .*'body'"),
+        ({"owl", "tree"}, None, "not a set"),
         ([b"owl"], None, "document 1: the text is a bytes"),
         (np.ones((2, 2)), None, "document 1: the text is a ndarray"),
         ("one text", None, "a list of texts, a pandas Series or a DataFrame is needed, not a str"),
@@ -265,8 +268,44 @@ def test_surely_not_meant(texts: Any, wanted: str | None, fault: str) -> None:
         Corpus.from_texts(pd.DataFrame(texts) if isinstance(texts, dict) else texts, wanted)
 
 
-def test_a_script_without_spaces_is_no_list_of_ids() -> None:
-    assert Corpus.from_texts(["クジラは海に住んでいて、イカを食べる動物です。"] * 10).document_count == 10
+CLAUSES, WORDS = "クジラは海に住んでいて、イカを食べる動物です。", "鲸鱼 在 深海 里 唱歌 ， 吃 鱿鱼 和 小 鱼"
+
+
+@pytest.mark.parametrize("documents", [2, 10])
+def test_a_script_without_spaces_needs_a_tokenizer(documents: int) -> None:
+    """Guards clauses for words, ids for texts, and a refusal of those who said what a token is."""
+    with pytest.raises(InputError, match="without spaces between words"):
+        Corpus.from_texts([CLAUSES] * documents)
+    for own in (Pruning(tokenizer=list), Pruning(token_pattern="[ァ-ヴー]+")):
+        corpus = Corpus.from_texts([CLAUSES] * documents, pruning=own)
+        assert "クジラ" in corpus.vocabulary or "ク" in corpus.vocabulary
+    (note,) = Corpus.from_texts([f"{WORDS} 小企鹅"] * documents).notes
+    assert r"--token-pattern '\w+' keeps them" in note
+    spaced = Corpus.from_texts([WORDS] * documents, pruning=Pruning(token_pattern=r"\w+"))
+    assert (spaced.term_count, spaced.notes) == (10, ())
+    assert Corpus.from_texts([f"The sperm whale is called {WORDS[:2]} in Chinese"] * documents).notes == ()
+
+
+def test_names_of_files_are_no_texts(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("the owl hunts")
+    names = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    with pytest.raises(InputError, match="the list holds names of files"):
+        Corpus.from_texts(names)
+    assert Corpus.from_texts([*names, "The owl hunts"]).document_count == 3
+
+
+def test_an_index_that_says_something_is_a_column() -> None:
+    """Guards ids and dates that are lost because they are in the index."""
+    days = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    found = Corpus.from_texts(pd.Series([LONG, LONG], index=days))
+    assert found.metadata is not None
+    assert found.metadata["index"].tolist() == days.tolist()
+    assert Corpus.from_texts(pd.Series([LONG, LONG], index=[5, 7])).metadata is None
+    named = pd.DataFrame({"body": [LONG, LONG], "id": [1, 2], "page": [3, 4]}).set_index(["id", "page"])
+    found = Corpus.from_texts(named)
+    assert found.metadata is not None
+    assert found.metadata.to_dict("list") == {"id": [1, 2], "page": [3, 4]}
 
 
 def test_nine_texts_of_one_word_are_read() -> None:

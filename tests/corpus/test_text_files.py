@@ -114,6 +114,7 @@ def test_tsv(tmp_path: Path, table: str, texts: list[list[str]], labels: tuple[s
         ("1\ta\tapple\n2\tpear\n", "line 2: 2 columns instead of 3"),
         ("1\ta\tapple\n\n", "line 2: 1 columns instead of 3"),
         ("text\tlabel\napple\tfruit\tmore\n", "line 2: 3 columns instead of 2"),
+        ("id,text\n1,apple\n", "line 1: there are commas between the columns, not tabs; call the file x.csv"),
     ],
 )
 def test_bad_tsv(tmp_path: Path, table: str, fault: str) -> None:
@@ -138,10 +139,12 @@ WORDS = [["and", "hunts", "owl", "sleeps", "the"], [], [], ["null", "whale", "wh
 FORMS = {
     "x.csv": lambda rows: rows.to_csv(index=False).encode(),
     "X.CSV": lambda rows: rows.to_csv(index=False, sep=";").encode(),
+    "x.tsv": lambda rows: rows.to_csv(index=False, sep="\t").encode(),  # in quotes where there are line breaks
+    "y.tsv": lambda rows: rows.map(lambda text: " ".join(text.split())).to_csv(index=False, sep="\t").encode(),
+    "z.tsv": lambda rows: rows.to_csv(index=False, sep="\t", quoting=csv.QUOTE_ALL).encode(),
     "x.jsonl": lambda rows: rows.to_json(orient="records", lines=True).encode(),
     "x.ndjson": lambda rows: b"\n" + rows.to_json(orient="records", lines=True).encode() + b"\r\n",
     "x.parquet": lambda rows: rows.to_parquet(),
-    "x.tsv": lambda rows: rows.map(lambda text: " ".join(text.split())).to_csv(index=False, sep="\t").encode(),
 }
 PACKERS = {
     "": bytes,

@@ -15,7 +15,8 @@ from bayestopics.base.wording import in_cell, in_figure, quoted, visible
 from bayestopics.cli.arguments import say
 from bayestopics.cli.main import _print
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import SelectResult, show_words
+from bayestopics.runs.kinds import show_words
+from bayestopics.runs.select_result import SelectResult
 from bayestopics.runs.task import OWN, Task
 
 NAME = "a$_{b^c$ <script>alert(1)&\n\x1b[2J\u202e\udcff.ldac"

@@ -49,7 +49,7 @@ def test_it_needs_a_fit(found: tuple[FitResult, Path], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         infer(corpus, tmp_path / "nowhere")
     infer(corpus, found[0], out=tmp_path / "new")
-    with pytest.raises(InputError, match="a record of `infer`, not a FitResult"):
+    with pytest.raises(InputError, match="a record of `infer`, not of `fit` or `select`"):
         infer(corpus, tmp_path / "new")
     with pytest.raises(InputError, match="at least 1 sweep"):
         infer(corpus, found[0], sweeps=0)

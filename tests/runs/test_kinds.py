@@ -13,7 +13,7 @@ import pytest
 from bayestopics.base.wording import at_the_end, show_warnings
 from bayestopics.evidence.compute import summary as evidence_summary
 from bayestopics.lda.state import Prior
-from bayestopics.runs import fit, hdp, kinds, words
+from bayestopics.runs import fit, hdp, jump, kinds, select_result, words
 from bayestopics.runs import score as score_run
 from bayestopics.runs.driver import seconds_in
 from bayestopics.runs.fit_result import FitResult
@@ -63,13 +63,23 @@ def test_all_sweeps_of_tempering_go_to_arviz() -> None:
     assert data.posterior["eta"].to_numpy()[0].tolist() == [100, 101, 102, 103, 104]
 
 
+TOPIC = {"topic": 0, "share": 1.0, "words": ["owl"]}
+
+
 def selected(**changed: Any) -> Any:
     table = pd.DataFrame({"topics": [2, 3, 9], "probability": [0.9, 0.1, 1e-9], "standard_error": [0.04, 0.25, np.nan]})
     table = table.assign(low=[0.82, 0.0, 0.0], high=[0.98, 0.6, 0.05])
     answer = {"topics": 2, "agree": True, "probability": 0.9, "between": [0.8217, 0.961], "range": [2, 3]}
-    answer |= {"alpha": 0.5, "eta": 0.1, "top_words": [], "region": None, "first_answer": {"topics": 4}}
+    answer |= {
+        "alpha": 0.5,
+        "eta": 0.1,
+        "top_words": [TOPIC],
+        "topics_of": "chain 0",
+        "region": None,
+        "first_answer": {"topics": 4},
+    }
     answer |= {"chains": [{"start": 1, "mean": 2.0, "mode": 2}, {"start": 9, "mean": 2.5, "mode": 3}]}
-    return of_kind(kinds.SelectResult, "select", {"burn_in": 3}, answer | changed, posterior=table)
+    return of_kind(select_result.SelectResult, "select", {"burn_in": 3}, answer | changed, posterior=table)
 
 
 def test_select_draws_the_posterior_with_its_intervals() -> None:
@@ -170,8 +180,8 @@ def test_chains_disagree_above_the_largest_r_hat(rhat: float | None, said: bool)
     """Guards the threshold of a warning."""
     from oracle import random_corpus
 
-    corpus = random_corpus(np.random.default_rng(1), tokens=20, documents=3, terms=4)
-    assert bool(fit._doubts(corpus, rhat, None)) == said
+    corpus = random_corpus(np.random.default_rng(1), tokens=40, documents=6, terms=4)
+    assert bool(fit._doubts(corpus, 2, rhat, None)) == said
 
 
 @pytest.mark.parametrize(("apart", "drifts"), [(15.1, True), (14.9, False), (-15.1, True)])
@@ -301,3 +311,25 @@ def test_a_long_list_of_topics_is_cut_and_says_so() -> None:
     assert len(lines) == 1 + kinds.MANY_TOPICS + 1
     assert lines[-1].startswith("10 more topics have 25.0% of the tokens together")
     assert len(kinds.show_words(rows[: kinds.MANY_TOPICS])) == 1 + kinds.MANY_TOPICS
+
+
+@pytest.mark.parametrize(
+    ("alpha", "eta", "said"),
+    [
+        (1.05, None, ""),
+        (1.051, 1.0, "about alpha, so the ranges given for it .* R-hat is 1.05 for log alpha, but"),
+        (1.2, 1.3, "about alpha and eta, so .* R-hat is 1.20 for log alpha and 1.30 for log eta, but"),
+    ],
+)
+def test_chains_that_disagree_about_alpha_or_eta(alpha: float, eta: float | None, said: str) -> None:
+    found = jump.hyper_doubts({"rhat_log_alpha": alpha, "rhat_log_eta": eta})
+    assert len(found) == bool(said)
+    assert re.search(said, "".join(found))
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [(1e-8, ["4.00", "less than 0.005"]), (0.005, ["4.0000", "0.005"]), (None, ["4", "unknown"])],
+)
+def test_a_mean_that_is_as_good_as_known_is_not_shown_to_nine_digits(error: float | None, shown: list[str]) -> None:
+    assert [value for _, value in kinds.labelled({"mean": 4.00000003, "mean_error": error})] == shown

@@ -139,10 +139,10 @@ def test_the_topics_are_those_of_the_chain_that_has_the_mode_most() -> None:
 
     chains = [chain(0, t3=0.1), chain(1, t3=0.2, t4=0.3), chain(2, t4=0.4)]
     found = law_of([{3: 0.5, 4: 0.5}, {3: 0.9, 4: 0.1}, {3: 0.99, 4: 0.01}])
-    number, drawn = select.chosen(chains, found)
-    assert (number, drawn.alpha) == (3, 0.2)  # the last chain has no draw of it
-    number, drawn = select.chosen(chains[2:], found)
-    assert (number, drawn.alpha) == (4, 0.4)  # no draw of 3 at all
+    number, best = select.chosen(chains, found)
+    assert (number, best.number) == (3, 1)  # the last chain has no draw of it
+    number, best = select.chosen(chains[2:], found)
+    assert (number, best.number) == (4, 2)  # no draw of 3 at all
 
 
 # -- the run -------------------------------------------------------------------------------------------

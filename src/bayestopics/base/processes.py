@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -63,11 +65,17 @@ def pool(workers: int, *shared: Any) -> Iterator[Callable[..., Future]]:
 
 
 def _submit(executor: ProcessPoolExecutor, function: Callable, *arguments: Any) -> Future:
-    """Submit a call. The first calls start the workers, which inherit that SIGINT (Ctrl-C) is blocked."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Submit a call. The first calls start the workers, which inherit that SIGINT (Ctrl-C) is blocked.
+
+    A new process would run the user's script again, up to `if __name__ == "__main__"`, and fail in a script without
+    that line. It needs nothing from there: so while it starts, there seems to be no script.
+    """
+    before, script = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}), sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
     try:
         return executor.submit(_call, function, *arguments)
     finally:
+        sys.modules["__main__"] = script
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -18,7 +18,7 @@ PARENTS = ()
 
 
 def arguments(parser: Parser) -> None:
-    about = "a record of `fit` (the folder of its --out), which has the topics (required)"
+    about = "a record of `fit` or `select` (the folder of its --out), which has the topics (required)"
     parser.add_argument("--fit", type=Path, required=True, metavar="DIR", help=about)
     about = "number of sweeps over each document to keep, for each of ten draws of the topics"
     parser.add_argument("--sweeps", type=positive, default=12, metavar="n", help=about)

@@ -21,7 +21,7 @@ from bayestopics.cli.arguments import (
 
 if TYPE_CHECKING:
     from bayestopics.corpus import Corpus
-    from bayestopics.runs.kinds import SelectResult
+    from bayestopics.runs.select_result import SelectResult
 
 NAME = "select"
 HELP = "choose the number of topics, alpha and eta together, with their uncertainty; with --out, write a report"

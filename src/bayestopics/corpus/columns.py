@@ -8,8 +8,9 @@ gives the labels.
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -19,12 +20,13 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.problems import InputError
-from bayestopics.corpus.text import TOKEN
+from bayestopics.corpus.text import TOKEN, unspaced
 
 LOOKED_AT = 1000  # values of a column; texts and ids differ in the first few
 WORDS_OF_A_TEXT = 3
 # so many texts of about one word are no accident: it is a column of ids or names
 ENOUGH_FOR_IDS = 10
+CHOOSE = "with --text-column or, in Python, with text_column"
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,16 @@ def documents_of(texts: Any, text_column: str | None, name: str, any_kind: bool 
         return _from_table(texts, text_column, name, any_kind)
     if text_column is not None:
         raise InputError(f"{name}: a text column can be chosen only in a table, and this is a {type(texts).__name__}")
-    if isinstance(texts, str | bytes | Path | Mapping) or not isinstance(texts, Iterable):
+    if isinstance(texts, str | bytes | Path | Mapping | Set) or not isinstance(texts, Iterable):
         raise InputError(
             f"{name}: a list of texts, a pandas Series or a DataFrame is needed, not a {type(texts).__name__} "
             "(read_corpus reads files and folders)"
         )
     found, notes = _strings(texts, name, any_kind)
+    _refuse_files(found, name)
     _refuse_ids(found, name, "the list", "")
-    return Documents(found, notes=notes)
+    index = _index(texts.index) if isinstance(texts, pd.Series) else {}
+    return Documents(found, metadata=pd.DataFrame(index) if index else None, notes=notes)
 
 
 def _from_table(table: pd.DataFrame, text_column: str | None, name: str, any_kind: bool) -> Documents:
@@ -56,13 +60,30 @@ def _from_table(table: pd.DataFrame, text_column: str | None, name: str, any_kin
     _refuse_duplicates(columns, name)
     table = table.set_axis(columns, axis=1)
     column, notes = choose_column(table, text_column, name)
+    known = table[column].dropna()
+    if not any_kind and len(known) and pd.api.types.is_numeric_dtype(known.infer_objects()):
+        raise InputError(f"{name}: the column {column!r} holds numbers, not texts{_others(columns)}")
     found, more = _strings(table[column], name, any_kind)
-    listed = f"; choose another with --text-column ({_listed(columns)})" if len(columns) > 1 else ""
-    _refuse_ids(found, name, f"the column {column!r}", listed)
+    _refuse_ids(found, name, f"the column {column!r}", _others(columns))
     label = next((other for other in columns if other.lower() == "label" and other != column), None)
     labels = None if label is None else ["" if _missing(value) else str(value) for value in table[label]]
-    rest = table.drop(columns=column)
+    index = {key: values for key, values in _index(table.index).items() if key not in columns}
+    rest = pd.concat([pd.DataFrame(index, index=table.index), table.drop(columns=column)], axis=1)
     return Documents(found, labels, _plain(rest) if len(rest.columns) else None, notes + more)
+
+
+def _index(index: pd.Index) -> dict[str, Any]:
+    """The columns in an index that says something: one with a name, or not of whole numbers."""
+    levels = [index.get_level_values(level) for level in range(index.nlevels)]
+    return {
+        str(level.name or "index"): level.to_numpy()
+        for level in levels
+        if level.name is not None or not pd.api.types.is_integer_dtype(level.dtype)
+    }
+
+
+def _others(columns: list[str]) -> str:
+    return f"; choose another one {CHOOSE} ({_listed(columns)})" if len(columns) > 1 else ""
 
 
 def _refuse_duplicates(columns: list[str], name: str) -> None:
@@ -89,8 +110,8 @@ def choose_column(table: pd.DataFrame, text_column: str | None, name: str) -> tu
     if len(texts) == 1:
         return texts[0], [f"{name}: the texts are in the column {texts[0]!r}, the only one that holds texts"]
     if texts:
-        raise InputError(f"{name}: more than one column holds texts; choose with --text-column ({_listed(texts)})")
-    raise InputError(f"{name}: no column is called text or holds texts; choose with --text-column ({_listed(columns)})")
+        raise InputError(f"{name}: more than one column holds texts; choose one {CHOOSE} ({_listed(texts)})")
+    raise InputError(f"{name}: no column is called text or holds texts; choose one {CHOOSE} ({_listed(columns)})")
 
 
 def _listed(columns: list[str], most: int = 20) -> str:
@@ -129,7 +150,9 @@ def _strings(values: Iterable[Any], name: str, any_kind: bool) -> tuple[list[Any
         elif isinstance(value, bool | int | float | np.number):
             found.append(str(value))
         else:
-            raise InputError(f"{name}: document {number}: the text is a {type(value).__name__}, not a string")
+            words = isinstance(value, list | tuple | np.ndarray) and all(isinstance(word, str) for word in value)
+            what = f"a {type(value).__name__}, not a string" + ("; join its words with blanks" if words else "")
+            raise InputError(f"{name}: document {number}: the text is {what}")
     have = "document has" if missing == 1 else "documents have"
     notes = [f"{name}: {missing:,} {have} a missing value instead of a text, and no words"] if missing else []
     return found, notes
@@ -139,6 +162,15 @@ def _missing(value: Any) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
 
 
+def _refuse_files(texts: list[Any], name: str) -> None:
+    """Names of files are no texts."""
+    some = [text for text in texts[:ENOUGH_FOR_IDS] if isinstance(text, str) and text]
+    if some and all(len(text) < 1000 and "\0" not in text and os.path.isfile(text) for text in some):
+        raise InputError(
+            f"{name}: the list holds names of files, such as {some[0]!r}, not texts; read_corpus reads files"
+        )
+
+
 def _refuse_ids(texts: list[Any], name: str, where: str, instead: str) -> None:
     """Texts of about one word are ids or names. Long ones with other letters may be of a script without spaces."""
     filled = [text for text in texts if isinstance(text, str) and text.strip()]
@@ -146,7 +178,7 @@ def _refuse_ids(texts: list[Any], name: str, where: str, instead: str) -> None:
         return
     words = sum(len(text.split()) for text in filled)
     foreign = sum(len(text) for text in filled if not text.isascii())
-    if words < 1.5 * len(filled) and foreign < 20 * len(filled):
+    if words < 1.5 * len(filled) and foreign < 20 * len(filled) and unspaced(filled) is None:
         example = filled[0].strip()[:40]
         raise InputError(f"{name}: {where} holds about one word per document, such as {example!r}, not texts{instead}")
 

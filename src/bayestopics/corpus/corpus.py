@@ -16,7 +16,7 @@ from bayestopics.base.limits import insist
 from bayestopics.base.problems import InputError
 from bayestopics.base.wording import is_no_text, quoted
 from bayestopics.corpus.columns import documents_of
-from bayestopics.corpus.text import Pruning, count_terms, language_note
+from bayestopics.corpus.text import Pruning, count_terms, language_note, script_note
 
 FINGERPRINT_VERSION = b"bayestopics corpus 1"
 STEP = 200_000  # tokens, or one document: all counts at once would take much memory
@@ -170,9 +170,10 @@ class Corpus:
         found = documents_of(texts, text_column, name, any_kind=pruning.tokenizer is not None)
         if not found.texts:
             raise InputError(f"{name}: the corpus is empty (0 documents)")
+        of_script = script_note(found.texts, pruning, name)
         counts, vocabulary, note = count_terms(found.texts, pruning, name)
         corpus = cls.from_sparse(counts, vocabulary, found.labels if labels is None else labels, name)
-        said = [one for one in (note, language_note(found.texts, pruning.stop_words, name)) if one]
+        said = [one for one in (note, of_script, language_note(found.texts, pruning.stop_words, name)) if one]
         excerpts = tuple(map(_excerpt, found.texts))
         return replace(corpus, metadata=found.metadata, notes=(*found.notes, *said), excerpts=excerpts)
 

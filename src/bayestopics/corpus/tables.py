@@ -60,7 +60,11 @@ def read_table(path: Path, text_column: str | None, header: bool | None, encodin
         return Table(_json_lines(path, text), text_column)
     if re.match(r"\s*<(!doctype|html|\?xml)", text[:100], re.IGNORECASE):
         raise InputError(f"{path}: this is a web page or XML, not a table")
+    if kind == ".tsv" and _in_quotes(text):
+        kind = ".csv"
     rows = list(_tsv_rows(text) if kind == ".tsv" else _csv_rows(path, text))
+    if kind == ".tsv":
+        _refuse_commas(path, rows)
     return _from_rows(path, rows, text_column, header)
 
 
@@ -153,6 +157,22 @@ def _tsv_rows(text: str) -> Iterator[Row]:
         lines.pop()
     for number, line in enumerate(lines, 1):
         yield number, line.split("\t")
+
+
+def _in_quotes(text: str) -> bool:
+    """Does a TSV have quotes as a CSV has them? Some programs put all names and texts in quotes, others those with line
+    breaks. In a TSV without quotes, a line with a cell that begins with a quote has as many tabs as the others."""
+    names, *lines = text.split("\n", LOOKED_AT)
+    if any(re.fullmatch(r'"[^"]+"', name.strip()) for name in names.split("\t")):
+        return True
+    return any("\t" in names and line.count("\t") < names.count("\t") for line in lines[:-1]) and '\t"' in text
+
+
+def _refuse_commas(path: Path, rows: list[Row]) -> None:
+    """One column whose first line names several with commas between them is a CSV."""
+    names = [name.strip().lower() for name in ",".join(rows[0][1]).split(",")] if rows else []
+    if len(rows[0][1] if rows else ()) == 1 and len(names) > 1 and all(map(USUAL_NAMES.fullmatch, names)):
+        raise InputError(f"{path}: line 1: there are commas between the columns, not tabs; call the file x.csv")
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[Row]:
@@ -302,13 +322,14 @@ def _parquet(path: Path) -> pd.DataFrame:
 
     data = contents(path)
     try:
-        file = parquet.ParquetFile(pyarrow.BufferReader(data))
+        file = parquet.ParquetFile(pyarrow.BufferReader(data), pre_buffer=False)
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise InputError(f"{path}: two columns have the same name; rename one of them")
-        read = file.read()
+        # without threads, which may outlive a command that is refused at once, and end it with a message of their own
+        read = file.read(use_threads=False)
         read.validate(full=True)  # texts that are no UTF-8 would be noticed only when they are used
-        table: pd.DataFrame = read.to_pandas()
+        table: pd.DataFrame = read.to_pandas(use_threads=False)
     except (pyarrow.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise

@@ -88,6 +88,11 @@ class Pruning:
         if groups > 1:
             raise InputError(f"the token pattern {self.token_pattern!r} has {groups} groups; write (?:...) for a group")
 
+    @property
+    def plain(self) -> bool:
+        """Nothing was said about what a token is."""
+        return self.tokenizer is None and self.token_pattern == TOKEN
+
     def limits(self, documents: int) -> tuple[float, float]:
         """The smallest and largest number of documents of a term, each a number or a share."""
         enough = documents >= ENOUGH_TO_PRUNE
@@ -161,6 +166,41 @@ def language_note(texts: Sequence[Any], choice: str | Collection[str], name: str
     return None
 
 
+# Thai, Lao, Burmese, Khmer, kana and Chinese characters: scripts that have no spaces between words
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f]+"
+)
+LONGEST_WORD = 6  # letters, on average: words of these scripts have 1.5 (Chinese) to 5 (Thai), and clauses 8 or more
+
+
+def unspaced(texts: Sequence[Any]) -> float | None:
+    """The mean length of unbroken sequences of letters in such a script; None if the texts are in another one."""
+    if not all(isinstance(text, str) for text in texts):
+        return None
+    each = max(1, LOOKED_AT // max(1, len(texts)))
+    sample = " ".join(text[:each] for text in texts[: LOOKED_AT // 10])
+    runs = UNSPACED.findall(sample)
+    letters = sum(map(len, runs))
+    return letters / len(runs) if runs and 2 * letters > sum(map(str.isalpha, sample)) else None
+
+
+def script_note(texts: Sequence[Any], pruning: Pruning, name: str) -> str | None:
+    """Refuse texts without spaces between the words, and say so if words of one or two letters are left out where most
+    words are as short; unless it was said what a token is."""
+    length = unspaced(texts) if pruning.plain else None
+    if length is None:
+        return None
+    if length > LONGEST_WORD:
+        raise InputError(
+            f"{name}: the texts are in a script without spaces between words, so the words are not known; put spaces "
+            r"between them and use --token-pattern '\w+', or in Python give a tokenizer (Pruning(tokenizer=...))"
+        )
+    return (
+        f"{name}: words of one or two letters are left out, and in this script most words are as short; "
+        r"--token-pattern '\w+' keeps them"
+    )
+
+
 def count_terms(texts: Sequence[Any], pruning: Pruning, name: str) -> tuple[sparse.csr_array, list[str], str | None]:
     """Documents x terms, the terms in alphabetical order, and a note on what was pruned, if anything was."""
     counts, terms = _all_terms(texts, pruning, name)
@@ -216,7 +256,8 @@ def _all_terms(texts: Sequence[Any], pruning: Pruning, name: str) -> tuple[spars
     except ValueError as error:
         if not str(error).startswith("empty vocabulary"):
             raise
+        what = " of three or more letters (--token-pattern changes that)" if pruning.plain else ""
         raise InputError(
-            f"{name}: the corpus is empty (no tokens in {len(texts)} documents, or only stop words)"
+            f"{name}: the corpus is empty (no words{what} in {len(texts)} documents, or only stop words)"
         ) from None
     return sparse.csr_array(counts), vectorizer.get_feature_names_out()

@@ -10,8 +10,10 @@ from bayestopics.base.wording import explain_once, visible
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.pages.topics import Topics
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import SelectResult
+from bayestopics.runs.result import Result
+from bayestopics.runs.select_result import SelectResult
 
+INDEPENDENT = "A chain is an independent run."
 ON_TOP = 3  # warnings beside the answer; all of them are under the diagnostics
 
 
@@ -26,18 +28,13 @@ class Answer:
 
 
 def of_fit(result: FitResult, topics: Topics, names: list[str], corpus: Corpus) -> Answer:
-    params, stable = result.task.params, [one for one in topics.trust.values() if one["stable"]]
-    number, chains = params["topics"], params["chains"]
-    everywhere = sum(one["chains"] == chains for one in stable)
-    good, headline = [], f"{number} {_plural('topic', number)}"
+    params, stable = result.task.params, _stable(topics)
+    number = params["topics"]
+    headline = f"{number} {_plural('topic', number)}"
     if topics.trust:
-        some = f"{len(stable)} of which" if stable else "none of which"
-        headline += ", all of them reproducible" if len(stable) == number else f", {some} can be relied on"
-    if stable:
-        good.append(
-            f"{everywhere} of the {number} topics {'was' if everywhere == 1 else 'were'} found by all {chains} chains, "
-            f"and {len(stable) - everywhere} more by most of them. A chain is an independent run from a random start."
-        )
+        some = f"{stable} of which" if stable else "none of which"
+        headline += ", all of them reproducible" if stable == number else f", {some} can be relied on"
+    good = _found(topics, params["chains"])
     if result.answer["rhat"] is not None and not result.warnings:
         good.append(f"The chains agree about the corpus as a whole (R-hat {result.answer['rhat']:.3f}).")
     careful, more = _on_top(result.warnings)
@@ -45,7 +42,7 @@ def of_fit(result: FitResult, topics: Topics, names: list[str], corpus: Corpus) 
     name = command_name(result)
     longer = f"bayestopics fit {name} --topics {number} --sweeps {2 * params['sweeps']} --burn-in "
     steps = [("Run longer chains, until they agree.", f"{longer}{max(200, 2 * params['burn_in'])}")]
-    steps = steps if len(stable) < number or result.warnings else []
+    steps = steps if stable < number or _too_short(result) else []
     steps.append(("Let the data choose the number of topics, alpha and eta.", f"bayestopics select {name}"))
     return Answer(headline, _about(corpus, topics, names), good, careful, steps, more)
 
@@ -55,17 +52,38 @@ def of_selection(result: SelectResult, topics: Topics, names: list[str], corpus:
     good, chains = [], len(answer["chains"])
     if answer["agree"] and chains > 1:
         starts = ", ".join(str(one["start"]) for one in answer["chains"])
-        good.append(f"{chains} chains that started with {starts} topics came to the same number of topics.")
+        good.append(f"{chains} chains that started with {starts} topics agree about the number of topics.")
+    good += _found(topics, chains)
     careful, more = _on_top(result.warnings)
-    careful.append("The words, map and documents below are those of a single draw: they show no error of their own.")
-    name, number = command_name(result), answer["topics"]
-    given = "" if answer["alpha"] is None else f" --alpha {answer['alpha']:.3g}"
-    fit = f"bayestopics fit {name} --topics {number}{given} --eta {answer['eta']:.3g} --report topics.html"
-    steps = [("See which of the topics are reproducible, with means over many draws.", fit)]
-    if not answer["agree"] or result.warnings:
+    name, steps = command_name(result), []
+    if not answer["agree"] or _too_short(result):
         longer = f"bayestopics select {name} --iterations {4 * params['iterations']}"
-        steps.insert(0, ("Run longer chains, until they agree.", longer))
+        steps.append(("Run longer chains, until they agree.", longer))
+    steps.append(("Find these topics in new documents.", "bayestopics infer new.csv --fit FOLDER"))
     return Answer(result.headline, _about(corpus, topics, names), good, careful, steps, more)
+
+
+def _too_short(result: Result) -> bool:
+    """Whether a warning says that longer chains would help."""
+    return any("--iterations" in one or "--sweeps" in one for one in result.warnings)
+
+
+def _stable(topics: Topics) -> int:
+    return sum(one["stable"] for one in topics.trust.values())
+
+
+def _found(topics: Topics, chains: int) -> list[str]:
+    """How many of the topics other chains have too."""
+    stable = _stable(topics)
+    if not stable:
+        return []
+    everywhere = sum(one["chains"] == chains for one in topics.trust.values())
+    if everywhere == len(topics) > 1:
+        return [f"All {everywhere} topics were found by all {chains} chains. {INDEPENDENT}"]
+    return [
+        f"{everywhere} of the {len(topics)} topics {'was' if everywhere == 1 else 'were'} found by all {chains} "
+        f"chains, and {stable - everywhere} more by most of them. {INDEPENDENT}"
+    ]
 
 
 def _about(corpus: Corpus, topics: Topics, names: list[str]) -> str:

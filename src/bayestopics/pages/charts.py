@@ -12,7 +12,7 @@ from bayestopics.base.plotting import COLOURS
 from bayestopics.evidence.topic_law import interval, law
 from bayestopics.pages.topics import significant
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import SelectResult
+from bayestopics.runs.select_result import SelectResult
 
 LINES = (*COLOURS[:6], "#888888")  # no black, which is not seen on a dark page
 POINTS = 300  # of a chain, or of a cloud of draws

@@ -35,13 +35,13 @@ from bayestopics.pages.topics import (
     rounded,
     short,
     term_data,
-    topics_of_fit,
-    topics_of_selection,
+    topics_of,
 )
 from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import DIAGNOSTICS, JUMP, SelectResult, labelled
+from bayestopics.runs.kinds import DIAGNOSTICS, JUMP, labelled
 from bayestopics.runs.record import read
 from bayestopics.runs.result import Result
+from bayestopics.runs.select_result import SelectResult
 
 REPORT = "report.html"  # in the folder of a record
 NUMBERS = ("log_joint_mean", "log_joint_error", "rhat", "effective_sample_size")  # the diagnostics of `fit`
@@ -94,21 +94,21 @@ class Own:
 
 def _own(result: Result, corpus: Corpus) -> Own:
     if isinstance(result, FitResult):
-        topics = topics_of_fit(result)
+        topics = topics_of(result)
         return Own(
             f"Topics of {visible(result.name)}",
             topics,
-            result.answer["topics"],
+            result.listed,
             [charts.fit_chains(result)],
             labelled({name: result.answer[name] for name in NUMBERS}),
             lambda names: answers.of_fit(result, topics, names, corpus),
         )
     if isinstance(result, SelectResult):
-        topics = topics_of_selection(result, corpus)
+        topics = topics_of(result)
         return Own(
             f"Which model for {visible(result.name)}?",
             topics,
-            result.answer["top_words"],
+            result.listed,
             [charts.posterior(result), charts.hyper(result), charts.topic_chains(result)],
             labelled({name: result.answer[name] for name in DIAGNOSTICS if result.answer[name] is not None}, JUMP),
             lambda names: answers.of_selection(result, topics, names, corpus),

@@ -12,10 +12,8 @@ import numpy as np
 
 from bayestopics.base.wording import visible
 from bayestopics.corpus.corpus import Corpus
-from bayestopics.lda.state import Prior, count
-from bayestopics.runs.draws import Moments, document_moments, topic_moments
-from bayestopics.runs.fit_result import FitResult
-from bayestopics.runs.kinds import SelectResult
+from bayestopics.runs.draws import Moments
+from bayestopics.runs.topics_result import TopicsResult
 
 # what is put into the file, so that it stays small for large corpora
 SHOWN_TERMS = 30  # of a topic, for each lambda
@@ -47,28 +45,17 @@ class Topics:
         return [int(topic) for topic in np.argsort(-self.share, kind="stable")]
 
 
-def topics_of_fit(result: FitResult) -> Topics:
-    number, table = result.task.params["topics"], result.tables["documents"]
-    deviation = table[[f"topic_{t}_sd" for t in range(number)]].to_numpy()
-    trust = {one["topic"]: one for one in result.answer["topics"] if "chains" in one}
-    share = result.tables["shares"]["share"].to_numpy()
-    source = f"The topics are those of {result.answer['topics_of']}."
-    return Topics(result.beta(), share, Moments(result.theta, deviation), trust, source)
-
-
-def topics_of_selection(result: SelectResult, corpus: Corpus) -> Topics:
-    """From the one draw that the record holds. Its empty topics are left out, as everywhere in the result."""
-    number, draw = result.answer["topics"], result.arrays["assignments"]
-    prior = Prior(result.answer["alpha"] or 1.0, result.answer["eta"])  # with one topic there is no alpha
-    totals = count(corpus, number, draw)[1].sum(axis=0)
-    used = totals > 0
-    theta = document_moments(corpus, [draw], prior.alpha_vector(number))
+def topics_of(result: TopicsResult) -> Topics:
+    """Topics without a token are left out."""
+    table, listed = result.tables["documents"], result.listed
+    used = np.isin(np.arange(result.topic_count), [one["topic"] for one in listed])
+    deviation = table[[f"topic_{t}_sd" for t in range(result.topic_count)]].to_numpy()
     return Topics(
-        beta=topic_moments(corpus, [draw], number, prior.eta).mean[used],
-        share=totals[used] / totals.sum(),
-        theta=Moments(theta.mean[:, used], theta.deviation[:, used]),
-        trust={},
-        source=f"The topics are those of one draw from the posterior with T = {number}.",
+        beta=result.beta()[used],
+        share=result.tables["shares"]["share"].to_numpy()[used],
+        theta=Moments(result.theta[:, used], deviation[:, used]),
+        trust={one["topic"]: one for one in listed if "chains" in one},
+        source=f"The topics are those of {result.answer['topics_of']}.",
     )
 
 

@@ -7,7 +7,7 @@ KINDS = {
     "evidence": "bayestopics.runs.kinds:EvidenceResult",
     "topics": "bayestopics.runs.kinds:TopicPosteriorResult",
     "hyper": "bayestopics.runs.kinds:HyperResult",
-    "select": "bayestopics.runs.kinds:SelectResult",
+    "select": "bayestopics.runs.select_result:SelectResult",
     "hdp": "bayestopics.runs.kinds:HdpResult",
     "infer": "bayestopics.runs.infer_result:InferResult",
     "score": "bayestopics.runs.score_result:ScoreResult",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,8 @@ from bayestopics.runs.result import Result
 
 if TYPE_CHECKING:
     import arviz
+
+    from bayestopics.runs.topics_result import TopicsResult
 
 
 def to_arviz(record: Result | Path | str) -> arviz.InferenceData:
@@ -86,12 +88,12 @@ def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int | None =
     Parameters
     ----------
     record : Result, path or str
-        The result of `fit`, or the folder of its record.
+        The result of `fit` or `select`, or the folder of its record.
     corpus : Corpus
         The corpus that was fitted. Any other corpus is refused, because its fingerprint differs.
     chain : int, optional
         The chain whose last sweep is shown. By default, the topics are those that the fit shows: the means over the
-        draws of the best chain.
+        draws of the best chain. Only records of `fit` have the others.
 
     Returns
     -------
@@ -117,12 +119,12 @@ def to_pyldavis(record: Result | Path | str, corpus: Corpus, chain: int | None =
     >>> arguments["topic_term_dists"].shape, arguments["doc_topic_dists"].shape
     ((3, 20), (30, 3))
     """
-    record, lengths = _fit_record(record), corpus.document_lengths
+    record, lengths = _with_topics(record), corpus.document_lengths
     if chain is None:
         record.task.insist(corpus)
         beta, theta = mean_beta(record.tables), mean_theta(record.tables["documents"])
     else:
-        state = _last_state(record, corpus, chain)
+        state = _last_state(_fit_record(record), corpus, chain)
         beta, theta = topic_term_mean(state), document_topic_mean(state)
     return {
         "topic_term_dists": beta,
@@ -146,17 +148,15 @@ def to_gensim(record: Result | Path | str) -> Any:
     from gensim.corpora import Dictionary
     from gensim.models import LdaModel
 
-    record = _fit_record(record)
-    params, terms = record.task.params, record.tables["vocabulary"]
-    topics = params["topics"]
+    record = _with_topics(record)
+    topics, eta, terms = record.topic_count, float(record.prior.eta), record.tables["vocabulary"]
     dictionary = Dictionary()
     dictionary.token2id = {term: number for number, term in enumerate(terms["term"])}
     dictionary.cfs = dict(enumerate(terms["tokens"].tolist()))
-    alpha = Prior(params["alpha"], params["eta"]).alpha_vector(topics)
-    model = LdaModel(id2word=dictionary, num_topics=topics, alpha=alpha, eta=float(params["eta"]), dtype=np.float64)
+    model = LdaModel(id2word=dictionary, num_topics=topics, alpha=record.alpha, eta=eta, dtype=np.float64)
     shares = record.tables["shares"]["share"].to_numpy()
-    sizes = shares * terms["tokens"].sum() + len(terms) * params["eta"]  # of the Dirichlet distributions of the topics
-    model.state.sstats[...] = mean_beta(record.tables) * sizes[:, None] - params["eta"]
+    sizes = shares * terms["tokens"].sum() + len(terms) * eta  # of the Dirichlet distributions of the topics
+    model.state.sstats[...] = mean_beta(record.tables) * sizes[:, None] - eta
     model.sync_state()
     return model
 
@@ -169,6 +169,14 @@ def _last_state(record: Result, corpus: Corpus, chain: int) -> State:
         raise InputError(f"there is no chain {chain}: the record has chains 0 to {len(assignments) - 1}")
     prior = Prior(task.params["alpha"], task.params["eta"])
     return from_assignments(corpus, task.params["topics"], prior, assignments[chain])
+
+
+def _with_topics(record: Result | Path | str) -> TopicsResult:
+    if not isinstance(record, Result):
+        record = read(Path(record))
+    if record.task.study not in ("fit", "select"):
+        raise InputError(f"{record.task.study}/{record.task.name}: this is not a record of `fit` or `select`")
+    return cast("TopicsResult", record)
 
 
 def _fit_record(record: Result | Path | str) -> Result:

@@ -41,6 +41,7 @@ from bayestopics.runs.task import OWN, Task, describe
 from bayestopics.runs.words import top_words, topic_shares
 
 LARGEST_RHAT = 1.01  # Vehtari et al. 2021
+FEWEST_DOCUMENTS, FEWEST_WORDS = 5, 10  # of a corpus, and of a topic; with fewer, no pattern can repeat itself
 FEWEST_EFFECTIVE = 100  # draws of a chain, from the same paper: with fewer, its error is not known either
 
 
@@ -88,7 +89,7 @@ def compute(
     known = {"rhat": rhat, "effective_sample_size": effective}
     seconds = float(sum(sum(chain.seconds) for chain in chains))
     sweeps = sum(len(chain.seconds) for chain in chains)
-    said = _doubts(corpus, rhat, effective if len(chains) == 1 else None)
+    said = _doubts(corpus, params["topics"], rhat, effective if len(chains) == 1 else None)
     if len(chains) > 1:
         said += doubts({one["topic"]: one for one in topics})
     return Result(
@@ -227,9 +228,9 @@ def _sweeps(task: Task) -> int:
 # -- diagnostics and warnings ------------------------------------------------------------------------
 
 
-def _doubts(corpus: Corpus, rhat: float | None, effective_of_one: float | None) -> list[str]:
+def _doubts(corpus: Corpus, topics: int, rhat: float | None, effective_of_one: float | None) -> list[str]:
     """`effective_of_one` is the effective sample size of a single chain, which has no R-hat."""
-    said = empty_documents(corpus)
+    said = [*small(corpus, topics), *empty_documents(corpus)]
     if rhat is not None and rhat > LARGEST_RHAT:
         said.append(disagreement(rhat))
     if effective_of_one is not None and effective_of_one < FEWEST_EFFECTIVE:
@@ -247,6 +248,17 @@ def disagreement(rhat: float) -> str:
         "the topics that most chains have, or use more sweeps (--sweeps) and a longer burn-in (--burn-in): R-hat of "
         f"the log joint is {rhat:.3f}, but converged chains have at most {LARGEST_RHAT}."
     )
+
+
+def small(corpus: Corpus, topics: int) -> list[str]:
+    """A warning if there are so few texts that chains agree because the prior says nearly all."""
+    documents = corpus.document_count - corpus.empty_documents
+    if documents >= FEWEST_DOCUMENTS and corpus.token_count >= FEWEST_WORDS * topics:
+        return []
+    return [
+        "The corpus is too small to say much about topics: what is shown comes mainly from the prior, and chains agree "
+        f"about that. Use more texts: the documents with words are {documents}, and the words {corpus.token_count}."
+    ]
 
 
 def empty_documents(corpus: Corpus) -> list[str]:

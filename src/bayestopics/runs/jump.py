@@ -140,11 +140,15 @@ def joint_doubts(numbers: dict[str, Any]) -> list[str]:
 
 
 def hyper_doubts(numbers: dict[str, Any]) -> list[str]:
+    values = {name: numbers.get(f"rhat_log_{name}") for name in ("alpha", "eta")}
+    far = {name: value for name, value in values.items() if value is not None and value > LARGEST_RHAT}
+    if not far:
+        return []
+    told = " and ".join(f"{value:.2f} for log {name}" for name, value in far.items())
+    both, it = " and ".join(far), "them" if len(far) > 1 else "it"
     return [
-        f"The chains disagree about {name} (R-hat of its log is {value:.2f}, but converged chains have at most "
-        f"{LARGEST_RHAT}). Use more iterations (--iterations)."
-        for name in ("alpha", "eta")
-        if (value := numbers.get(f"rhat_log_{name}")) is not None and value > LARGEST_RHAT
+        f"The chains disagree about {both}, so the ranges given for {it} may be wrong. Use more iterations "
+        f"(--iterations): R-hat is {told}, but converged chains have at most {LARGEST_RHAT}."
     ]
 
 

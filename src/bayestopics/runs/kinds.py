@@ -51,7 +51,8 @@ class CommandResult(Result):
         """Read a record that `save` or `--out` wrote."""
         result = read(Path(folder))
         if not isinstance(result, cls):
-            raise InputError(f"{folder}: this is a record of `{result.task.study}`, not a {cls.__name__}")
+            wanted = vars(cls).get("kind", f"a {cls.__name__}")
+            raise InputError(f"{folder}: this is a record of `{result.task.study}`, not {wanted}")
         return result
 
     def _volatile(self, *names: str) -> Summary:
@@ -112,9 +113,9 @@ class TopicPosteriorResult(CommandResult):
         words = [*show_words(summary.pop("top_words")), ""] if "top_words" in summary else []
         errors, chains = summary.pop("standard_error"), summary.pop("chains")
         lines = [POSTERIOR]
-        lines += _share_lines(self.posterior, lambda topics: _plus_minus(errors[topics]))
-        lines += ["", *(_chain_line(one) for one in chains), ""]
-        lines += [_hyper_line(name, summary.pop(name)) for name in ("alpha", "eta") if name in summary]
+        lines += share_lines(self.posterior, lambda topics: _plus_minus(errors[topics]))
+        lines += ["", *(chain_line(one) for one in chains), ""]
+        lines += [hyper_line(name, summary.pop(name)) for name in ("alpha", "eta") if name in summary]
         known = {name for name, value in summary.items() if value is not None} | ({"mean_error"} & set(summary))
         rest = {name: value for name, value in summary.items() if name != "posterior" and name in known}
         about = f"(this is about the number of topics; `bayestopics fit --topics {summary['mode']}` lists the topics)"
@@ -137,11 +138,11 @@ class TopicPosteriorResult(CommandResult):
         return chains_to_arviz(self, kept, names)
 
 
-def _hyper_line(name: str, law: Mapping[str, float]) -> str:
+def hyper_line(name: str, law: Mapping[str, float]) -> str:
     return f"{name:5}  {law['median']:.4g}, with probability 95 % between {law['low']:.3g} and {law['high']:.3g}"
 
 
-def _chain_line(chain: Mapping[str, Any]) -> str:
+def chain_line(chain: Mapping[str, Any]) -> str:
     return f"chain from {chain['start']:2} topics: mean {chain['mean']:.2f}, most probable {chain['mode']}"
 
 
@@ -184,88 +185,7 @@ class HyperResult(CommandResult):
         return chains_to_arviz(self, self.trace, names)
 
 
-class SelectResult(TopicPosteriorResult):
-    """The number of topics, alpha and eta together, with their uncertainty."""
-
-    @property
-    def headline(self) -> str:
-        """The answer in one sentence. If the chains disagree, it is the range of T that they cover."""
-        answer = self.answer
-        if answer["agree"]:
-            low, high = answer["between"]
-            known = f"with a probability {_between(low, high)}" if low > 0 or high < 1 else "with unknown probability"
-            return f"T = {answer['topics']} topics, {known}"
-        ends = "{} to {}".format(*answer["range"])
-        if len(answer["chains"]) == 1:
-            return f"T from {ends}, by a single chain, which cannot show whether its start matters"
-        return f"The chains disagree, so the number of topics is not known yet: they cover T from {ends}"
-
-    @property
-    def interval(self) -> dict[int, tuple[float, float]]:
-        """Where the probability of each T is: two standard errors on either side, and wider where the chains are too
-        short to tell."""
-        low, high = self._column("low"), self._column("high")
-        return {topics: (low[topics], high[topics]) for topics in low}
-
-    def plot(self) -> Figure:
-        from bayestopics.runs.plots import draw_posterior
-
-        title = f"{self._shown_name}: posterior of the number of topics, and where each probability is"
-        return draw_posterior(self.posterior, title, intervals=self.interval)
-
-    def summary(self) -> Summary:
-        answer = dict(self.answer)
-        names = ("topics", "agree", "probability", "between", "range")
-        first = {name: answer.pop(name) for name in names}
-        law = {"posterior": self.posterior, "interval": self.interval, "standard_error": self.standard_error}
-        return {**first, **law, **answer, "warnings": self.warnings}
-
-    def text(self) -> str:
-        answer, ends = self.answer, self.interval
-        lines = [f"{self.headline}.", "", *show_words(answer["top_words"]), "", POSTERIOR]
-        lines += _share_lines(self.posterior, lambda topics: f", {_between(*ends[topics])}")
-        lines += ["", *(_chain_line(one) for one in answer["chains"]), ""]
-        if answer["agree"] or len(answer["chains"]) == 1:
-            lines.append(f"given T = {answer['topics']}:")
-            lines += [_hyper_line(name, law) for name, law in answer["hyper"].items() if law is not None]
-        else:
-            lines.append("alpha and eta depend on T, so they are not known either")
-        first = "first answer, before the chains: {topics} topics, alpha {alpha:.3g}, eta {eta:.3g}"
-        lines += ["", first.format(**answer["first_answer"]), ""]
-        rest = {name: answer[name] for name in DIAGNOSTICS if answer[name] is not None}
-        return "\n".join([*lines, show_values({**rest, "warnings": self.warnings}, JUMP)])
-
-    def plot_chains(self) -> Figure:
-        """The number of topics along the chains."""
-        from bayestopics.runs.plots import draw_weighted_chains
-
-        title = f"{self._shown_name}: the number of topics along the chains"
-        return draw_weighted_chains(self.trace, self.task.params["burn_in"], title)
-
-    def plot_hyper(self) -> Figure:
-        """The draws of alpha and eta at the chosen number of topics, with their region."""
-        from bayestopics.runs.plots import draw_hyper
-
-        return draw_hyper(self._kept, self.answer, f"{self._shown_name}: draws of alpha and eta")
-
-    def write_csv(self, folder: Path | str) -> None:
-        """Write ``posterior.csv`` (the probability of every T, with its error) and ``topics.csv`` (one row per topic:
-        its share of the tokens and its most frequent words)."""
-        from bayestopics.runs.export import table_of_words, write_csv
-
-        write_csv(self.tables["posterior"], Path(folder) / "posterior.csv")
-        write_csv(table_of_words(self.answer["top_words"]), Path(folder) / "topics.csv")
-
-
-def _between(low: float, high: float) -> str:
-    """A range of probabilities; its ends are rounded away from each other."""
-    digits = 0 if high - low > 0.02 else 1
-    scale = 100 * 10**digits
-    ends = [f"{value / 10**digits:.{digits}f}" for value in (math.floor(low * scale), math.ceil(high * scale))]
-    return f"between {ends[0]} % and {ends[1]} %"
-
-
-def _share_lines(shares: Mapping[int, float], more: Callable[[int], str] = lambda _: "") -> list[str]:
+def share_lines(shares: Mapping[int, float], more: Callable[[int], str] = lambda _: "") -> list[str]:
     """A line for each number of topics, and what there is `more` to say about it; one for all small shares of many."""
     least = SHOWN_FROM if len(shares) > MANY_SHARES else 0.0
     shown = sorted(topics for topics, share in shares.items() if share >= least)
@@ -398,10 +318,16 @@ def labelled(values: Summary, labels: Mapping[str, str] = MappingProxyType({})) 
     return [(names[name], _written(name, values)) for name in values]
 
 
+# of the number of topics: a mean of whole numbers that is known so well is as good as known
+MEAN, SURE = ("mean", "mean_error"), 0.005
+
+
 def _written(name: str, values: Summary) -> str:
     value, form = values[name], SHOWN.get(name, ("", ""))[1]
     if value is None or value != value:  # nan is not equal to itself
         return "unknown"
+    if name in MEAN and values[MEAN[1]] is not None and values[MEAN[1]] < SURE:
+        return f"{value:.2f}" if name == MEAN[0] else f"less than {SURE}"
     if form in values:  # the name of the value's error
         return with_error(value, values[form], ".4g")
     return format(value, form)
@@ -435,7 +361,7 @@ def show_words(rows: list[dict[str, Any]], notes: list[str] | None = None, about
 
 
 def show_shares(shares: Mapping[int, float], title: str) -> list[str]:
-    return [title, *_share_lines(shares)]
+    return [title, *share_lines(shares)]
 
 
 def show_posterior(summary: Summary, title: str) -> str:

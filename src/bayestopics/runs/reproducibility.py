@@ -1,7 +1,8 @@
 """Which topics of the best chain the other chains found too.
 
 Chains from random starts may end in different modes, and then some of their topics differ. The topics of each other
-chain are matched to those of the best chain (`lda.alignment`, on the means over the draws).
+chain are matched to those of the best chain (`lda.alignment`, on the means over the draws). A chain may have another
+number of topics; a topic without a match there has the similarity 0.
 
 Two draws of one chain differ too: a topic with few tokens overlaps with itself, half a chain later, by perhaps 0.7. So
 the similarity of two topics is the mean over the draws of their overlap, divided by what each of them has with itself
@@ -33,15 +34,15 @@ def reproducibility(
     for chain, mean in enumerate(means):
         if chain == best:
             continue
-        pairs = matched(overlap(means[best], mean))
+        number, pairs = len(mean), matched(overlap(means[best], mean))
         drawn = np.array(
             [
-                np.minimum(beta_of(corpus, ours, topics, eta)[0], beta_of(corpus, theirs, topics, eta)[0][pairs]).sum(1)
+                np.minimum(beta_of(corpus, ours, topics, eta)[0], beta_of(corpus, theirs, number, eta)[0][pairs]).sum(1)
                 for ours, theirs in zip(draws[best], draws[chain], strict=True)
             ]
         )  # draws x topics
-        theirs = _overlap_with_itself(corpus, draws[chain], topics, eta)[pairs]
-        drawn = np.minimum(drawn / np.sqrt(own * theirs), 1)
+        theirs = _overlap_with_itself(corpus, draws[chain], number, eta)[pairs]
+        drawn = np.where(pairs >= 0, np.minimum(drawn / np.sqrt(own * theirs), 1), 0.0)
         low, high = np.percentile(drawn, ENDS, axis=0)
         columns = {"topic": np.arange(topics), "chain": chain, "match": pairs, "similarity": drawn.mean(axis=0)}
         rows.append(pd.DataFrame({**columns, "low": low, "high": high}))
@@ -76,16 +77,21 @@ def of_topics(table: pd.DataFrame) -> dict[int, dict[str, Any]]:
     return found
 
 
-def doubts(found: dict[int, dict[str, Any]]) -> list[str]:
+MANY = 10  # unstable topics that are no longer named one by one
+OF_FIT = "more sweeps (--sweeps), a longer burn-in (--burn-in) or fewer topics (--topics)"
+
+
+def doubts(found: dict[int, dict[str, Any]], remedy: str = OF_FIT) -> list[str]:
     unstable = sorted(topic for topic, one in found.items() if not one["stable"])
     if not unstable:
         return []
     alone = len(unstable) == 1
     names = f"Topic {unstable[0]} is" if alone else f"Topics {', '.join(map(str, unstable))} are"
+    if len(unstable) > MANY:
+        names = f"{len(unstable)} of the {len(found)} topics are"
     if len(unstable) == len(found) > 1:
         names = f"All {len(found)} topics are"
     return [
         f"{names} unstable (marked with ?): most of the other chains do not have {'it' if alone else 'them'}. Do not "
-        f"rely on {'it' if alone else 'them'}; more sweeps (--sweeps), a longer burn-in (--burn-in) or fewer topics "
-        "(--topics) may help."
+        f"rely on {'it' if alone else 'them'}; {remedy} may help."
     ]

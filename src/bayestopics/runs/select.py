@@ -3,7 +3,7 @@
 A first answer comes in seconds (`evidence.first_answer`). Then chains over (T, z, alpha, eta) run from different
 starts: one topic, half of the first answer, the first answer itself, and twice as many (`evidence.jump`). Together they
 give the posterior of T, with alpha and eta integrated out, and its Monte Carlo error; whether they agree tells whether
-to trust it. alpha, eta and the topics that are shown are those of the most probable T.
+to trust it. alpha, eta and the topics that are shown are those of the most probable T (`runs.chosen_topics`).
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from bayestopics.base.progress import say
 from bayestopics.base.seeds import generator
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.first_answer import FirstAnswer, first_answer
-from bayestopics.evidence.jump import Chain, Drawn, run_chains
+from bayestopics.evidence.jump import Chain, run_chains
 from bayestopics.evidence.jump_tables import batches_table, moves_table, trace_table
 from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.topic_law import TopicLaw, covered, doubts, hyper_law, interval, law
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.hyper.best import Ellipse
-from bayestopics.lda.state import Prior, count
+from bayestopics.lda.state import Prior
 from bayestopics.lda.urns import ENDS, at_ends
 from bayestopics.runs.checkpoint import Checkpoint
-from bayestopics.runs.fit import empty_documents
+from bayestopics.runs.chosen_topics import sweeps_of, topics_of
+from bayestopics.runs.draws import spread
+from bayestopics.runs.fit import empty_documents, small
 from bayestopics.runs.jump import hyper_doubts, hyper_numbers, numbers_of, posterior_table
 from bayestopics.runs.result import Result
 from bayestopics.runs.task import OWN, Task, describe
-from bayestopics.runs.words import top_words, topics_table
 
 LEVEL = 0.95
 # iterations to keep, by default: as many as 4 chains can make in 20 minutes on 2 cores, between these
@@ -78,8 +79,8 @@ def starts(first: int, topic_prior: TopicPrior, chains: int) -> tuple[int, ...]:
 
 def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int = 1) -> Result:
     """Tables: `posterior`, every T with its error; `trace`, `moves` and `batches` of the chains, as in `topics`;
-    `first_answer`, the steps that led to it; `topics`, the words of the chosen topics.
-    Array: `assignments`, the draw that they come from."""
+    `first_answer`, the steps that led to it; and of the chosen topics those that `fit` has. The array `assignments` is
+    one draw of theirs."""
     params = task.params
     topic_prior = TopicPrior(**params["topics"])
     first = _first(task, corpus, topic_prior, checkpoint.part("first-answer"), workers)
@@ -93,18 +94,29 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
     kept = trace[trace["step"] >= walk.burn_in]
     all_hyper = hyper_numbers(kept)
     numbers = numbers_of(found, chains, kept, moves[moves["iteration"] >= walk.burn_in])
-    number, drawn = chosen(chains, found)
-    counts = count(corpus, number, drawn.assignments)[1]
+    number, best = chosen(chains, found)
+    at_number = hyper_at(kept, number)
+    prior = Prior(at_number["alpha"] or 1.0, at_number["eta"])  # with one topic there is no alpha
+    shown = topics_of(corpus, chains, best, number, prior, task, checkpoint.part("topics"))
+    top_words, topic_tables, arrays, unstable = shown
+    draws = len(spread(*sweeps_of(params["iterations"])))
     answer = {
         **headline(found, number),
-        **hyper_at(kept, number),
+        **at_number,
         **{name: numbers.pop(name) for name in ("mean", "mean_error")},
         **{name: value for name, value in numbers.items() if name != "mode"},
         **{name: value for name, value in all_hyper.items() if name.startswith("rhat")},
         "first_answer": {"topics": first.topics, "alpha": first.alpha, "eta": first.eta},
-        "top_words": top_words(corpus, counts[:, counts.sum(axis=0) > 0]),
+        "topics_of": f"chain {best.number}, means over {draws} draws given T = {number}",
+        "top_words": top_words,
     }
-    said = [*empty_documents(corpus), *doubts(found, topic_prior, walk.starts), *hyper_doubts(all_hyper)]
+    said = [
+        *small(corpus, number),
+        *empty_documents(corpus),
+        *doubts(found, topic_prior, walk.starts),
+        *hyper_doubts(all_hyper),
+        *unstable,
+    ]
     if answer["alpha"] is not None:
         said += at_ends(answer["alpha"], answer["eta"])
     return Result(
@@ -117,9 +129,9 @@ def compute(task: Task, corpus: Corpus, checkpoint: Checkpoint, *, workers: int 
             "moves": moves,
             "batches": batches,
             "first_answer": pd.DataFrame(first.steps, columns=["topics", "log_mass"]),
-            "topics": topics_table(corpus, counts, drawn.eta),
+            **topic_tables,
         },
-        arrays={"assignments": drawn.assignments},
+        arrays=arrays,
         answer=answer,
     )
 
@@ -186,11 +198,10 @@ def _shares(here: pd.DataFrame) -> np.ndarray:
     return np.asarray(weights / sums * sizes / len(here))
 
 
-def chosen(chains: list[Chain], found: TopicLaw) -> tuple[int, Drawn]:
-    """The most probable T, and one draw from the posterior with it, from the chain that has this T most. In very short
-    chains a T may be probable without having been drawn; then it is not chosen."""
+def chosen(chains: list[Chain], found: TopicLaw) -> tuple[int, Chain]:
+    """The most probable T, and the chain that has it most. In very short chains a T may be probable without having been
+    drawn; then it is not chosen."""
     drawn = {number for chain in chains for number in chain.drawn_by_topics}
     number = max(drawn, key=lambda one: found.posterior[one])
     with_it = [chain for chain in chains if number in chain.drawn_by_topics]
-    best = max(with_it, key=lambda chain: found.by_chain[chain.number].get(number, 0.0))
-    return number, best.drawn_by_topics[number]
+    return number, max(with_it, key=lambda chain: found.by_chain[chain.number].get(number, 0.0))
