@@ -199,15 +199,16 @@ def evidence(
         ``"harmonic-z"`` and ``"harmonic-psi"`` are there for comparison.
     path : str
         Where annealing starts: ``"reference"``, a distribution fitted to the corpus; or the prior, with ``"ais"``,
-        ``"smc"`` or ``"replica-exchange"`` (which is biased).
+        ``"smc"`` or ``"replica-exchange"``. ``"both-ways"`` goes from the reference to the posterior and back, which is
+        more precise, but of the topics that were found alone. It and ``"replica-exchange"`` are biased.
     sweeps : int
         The length of one run; see `bayestopics.evidence.compute.evidence`.
     passes : int
-        With the path ``"reference"``, how often each run goes through all T to find good topics before it anneals.
+        With the paths from a reference, how often each run goes through all T to find good topics before it anneals.
     repeats : int
         The number of independent runs for each T. Their scatter gives the standard error.
     start : int array of chains x tokens, or folder, optional
-        With the path ``"reference"``: assignments from which the search for good topics begins, such as
+        With the paths from a reference: assignments from which the search for good topics begins, such as
         ``topic_posterior(...).arrays["assignments"]``, or the folder of such a record. The runs take the rows in turn.
         Without it, topics are found by annealing.
     seed, workers, out, overwrite

@@ -259,7 +259,7 @@ def test_the_profile_of_a_quadratic_is_exact() -> None:
     assert open_above.closed == (True, False)
     assert open_above.ends()[1] is None
     assert open_above.summary()["alpha"][1] is None
-    assert "beyond 2.46" in open_above.warnings()[0]
+    assert "to above 2.46" in open_above.warnings()[0]
 
 
 def test_a_narrow_level_set_is_not_called_flat() -> None:

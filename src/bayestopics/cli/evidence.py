@@ -32,8 +32,9 @@ def arguments(parser: Parser) -> None:
     about = "annealing is the method to trust; the others are there for comparison"
     parser.add_argument("--method", choices=list(METHODS), default="annealing", help=about)
     about = (
-        "where annealing starts: reference is a distribution fitted to the corpus; ais, smc and replica-exchange "
-        "start from the prior (replica-exchange is biased)"
+        "where annealing starts: reference is a distribution fitted to the corpus; both-ways goes from it and back "
+        "(more precise, but of the topics that were found alone); ais, smc and replica-exchange start from the prior; "
+        "both-ways and replica-exchange are biased"
     )
     parser.add_argument("--path", dest="way", choices=list(PATHS), default="reference", help=about)
     about = (
@@ -41,7 +42,10 @@ def arguments(parser: Parser) -> None:
         "with other methods, sweeps to keep"
     )
     parser.add_argument("--sweeps", type=positive, default=2000, metavar="m", help=about)
-    about = "how often each run goes through all T to find good topics before it anneals, only with --path reference"
+    about = (
+        "how often each run goes through all T to find good topics before it anneals, only with --path reference or "
+        "both-ways"
+    )
     parser.add_argument("--passes", type=positive, default=4, metavar="P", help=about)
     about = "number of independent runs for each T; their scatter gives the standard error"
     parser.add_argument("--repeats", type=chains, default=4, metavar="R", help=about)

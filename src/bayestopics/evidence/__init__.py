@@ -39,6 +39,7 @@ ESTIMATORS: dict[str, Estimator] = {
     entry.name: entry
     for entry in (
         Estimator("reference", "bayestopics.evidence.reference", path=True, unbiased=True, walks=True),
+        Estimator("both-ways", "bayestopics.evidence.both_ways", path=True, walks=True),
         Estimator("ais", "bayestopics.evidence.annealing", path=True, unbiased=True),
         Estimator("replica-exchange", "bayestopics.evidence.replica_exchange", path=True),
         Estimator("smc", "bayestopics.evidence.smc", path=True, unbiased=True),

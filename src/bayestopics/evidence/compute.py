@@ -50,13 +50,14 @@ def evidence(
     `sweeps` is the length of one repeat. What it counts depends on the method:
 
     - reference: annealing steps; as many steps from the prior come before them, to find topics;
+    - both-ways: the same, and as many steps back;
     - ais: annealing steps; smc: annealing steps times particles;
     - replica-exchange: sweeps of every replica;
     - chib, chib-independent: kept sweeps, after a pilot run of a third of that number;
     - the harmonic means: kept sweeps, after a burn-in of half that number;
     - pseudo-marginal: summands m.
 
-    With reference, each repeat first makes `passes` over all T to find good topics (`walk`), so the result for one T
+    With these two, each repeat first makes `passes` over all T to find good topics (`walk`), so the result for one T
     depends on which other T are asked for. The search can begin with the assignments in `start`, one row for each chain
     that found them; the repeats take its rows in turn. The estimates are unbiased for every start that does not depend
     on their random numbers, but repeats with the same row share its luck.

@@ -103,7 +103,8 @@ class Profile:
         name, ends = NAMES[self.side], self.ends()
         reached = np.exp(self.points[[0, -1], self.side])
         words = [
-            f"{end:.3g}" if end is not None else f"beyond {far:.3g}" for end, far in zip(ends, reached, strict=True)
+            f"{end:.3g}" if end is not None else f"{open_end} {far:.3g}"
+            for end, open_end, far in zip(ends, ("below", "above"), reached, strict=True)
         ]
         why = f"The corpus hardly determines {name}"
         if top_known:
@@ -111,8 +112,8 @@ class Profile:
         elif self.narrow:
             why = "The chains are too short to tell how sharp the top is"
         said = [
-            f"{why}: the log marginal likelihood is within {DEEP:.0f} nats of its top from {name} = {words[0]} to "
-            f"{words[1]}. The region is this level set{'' if top_known else '; there is no Monte Carlo ellipse'}."
+            f"{why}: the log marginal likelihood is within {DEEP:.0f} nats of its top for {name} from {words[0]} "
+            f"to {words[1]}. The region is this level set{'' if top_known else '; there is no Monte Carlo ellipse'}."
         ]
         worst = float(np.max(self.errors[self.log_m >= -DEEP]))
         if not worst < 1:  # nor nan
