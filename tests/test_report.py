@@ -19,6 +19,7 @@ from bayestopics.base.wording import visible
 from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
 from bayestopics.pages import prevalence, topics
+from bayestopics.pages.charts import counts_by_weight
 from bayestopics.pages.prevalence import Groups, group, groups_of, shares
 from bayestopics.pages.report import page as page_of
 from bayestopics.pages.topics import distances, examples, layout, nearest, relevant
@@ -198,6 +199,14 @@ def test_the_map_keeps_distances() -> None:
     assert shown == pytest.approx(1)
     assert nearest(found)[0][0] == [int(np.argmin([9, *found[0, 1:]])), pytest.approx(found[0, 1:].min(), abs=1e-4)]
     assert layout(distances(beta[:1]))[0].tolist() == [[0, 0]]
+
+
+def test_draws_are_shown_by_their_weights() -> None:
+    """Draws of the second half have nine times the weight, and count nine times as often."""
+    times = counts_by_weight(np.repeat([30.0, 30.0 + np.log(9.0)], 2500), 300)
+    assert times.sum() == 300
+    assert times[:2500].sum() == pytest.approx(30, abs=1)
+    assert counts_by_weight(np.log([1.0, 2.0, 1.0]) - 700, 4).tolist() == [1, 2, 1]
 
 
 def test_a_document_of_two_words_is_no_example() -> None:

@@ -122,18 +122,18 @@ def topic_chains(result: SelectResult) -> Chart:
 
 
 def hyper(result: SelectResult) -> Chart:
-    """Draws at the chosen number of topics; those of almost no weight are left out."""
+    """Draws at the chosen number of topics, by their weights: a larger dot is a draw that counts several times."""
     answer = result.answer
     kept = result.trace[result.trace["step"] >= result.task.params["burn_in"]]
     kept = kept[kept["topics"] == answer["topics"]]
-    weights = kept["log_weight"] - kept.groupby("chain")["log_weight"].transform("max")
-    kept = kept[weights > np.log(0.01)]
     traces = []
     for number, own in kept.groupby("chain"):
-        own = _thinned(own)
+        times = counts_by_weight(own["log_weight"].to_numpy(), min(POINTS, len(own)))
+        own, times = own[times > 0], times[times > 0]
         trace = {"type": "scatter", "mode": "markers", "name": f"chain {number}"}
         x, y = (significant(own[side].to_numpy()) for side in ("alpha", "eta"))
-        marker = {"color": LINES[int(number) % len(LINES)], "size": 5, "opacity": 0.6}
+        size = significant(4.0 * np.sqrt(times))
+        marker = {"color": LINES[int(number) % len(LINES)], "size": size, "opacity": 0.6}
         traces.append({**trace, "x": x, "y": y, "marker": marker})
     layout = _axes("alpha", "eta")
     for side in ("xaxis", "yaxis"):
@@ -144,7 +144,7 @@ def hyper(result: SelectResult) -> Chart:
         "Which alpha and eta?",
         "Scatter chart of the draws of alpha and eta",
         f"Draws from the posterior given {answer['topics']} topics. A small alpha means few topics in a document, a "
-        "small eta few terms in a topic.",
+        "small eta few terms in a topic. A larger dot is a draw that counts several times.",
         traces,
         layout,
         ["", "median", "from", "to (with probability 95 %)"],
@@ -160,6 +160,13 @@ def _line(name: str, x: pd.Series, y: pd.Series, number: int) -> dict[str, Any]:
     look = {"color": LINES[int(number) % len(LINES)], "width": 1.2}
     values = [float(f"{value:.8g}") for value in thin["y"]]
     return {"type": "scatter", "mode": "lines", "name": name, "x": thin["x"].tolist(), "y": values, "line": look}
+
+
+def counts_by_weight(log_weights: np.ndarray, total: int) -> np.ndarray:
+    """How often each draw is chosen if `total` are, in equal steps of the sum of the weights."""
+    sums = np.cumsum(np.exp(log_weights - log_weights.max()))
+    chosen = np.searchsorted(sums, (np.arange(total) + 0.5) / total * sums[-1])
+    return np.bincount(chosen, minlength=len(sums))
 
 
 def _thinned(table: pd.DataFrame) -> pd.DataFrame:
