@@ -297,12 +297,11 @@ def test_without_a_burn_in_nothing_is_tried() -> None:
 
 @pytest.mark.parametrize("doubled", [True, False])
 def test_a_chain_from_one_topic_finds_them_all(doubled: bool) -> None:
-    """If no topics are doubled at the beginning, it is too slow for that."""
+    """If no topics are doubled at the beginning, it is too slow for that. A topic with a few words may come and go."""
     corpus = simulate_lda(
         documents=150, length=100, terms=100, topics=8, alpha=0.1, eta=0.2, rng=np.random.default_rng(7)
     ).corpus
     walk = Walk(TopicPrior(1, 40), (1,), 20, 800)
     with patch.object(burn_in, "halve", burn_in.halve if doubled else lambda *_: None):
         chain = run_chain(corpus, Prior(0.1, 0.2), walk, 0, 0, NoCheckpoint())
-    used = chain.trace[800:, jump.TRACE.index("occupied")]
-    assert (np.median(used) == 8) == doubled  # now and then it tries a ninth for a moment
+    assert (np.sum(np.bincount(chain.assignments) > corpus.token_count / 100) == 8) == doubled

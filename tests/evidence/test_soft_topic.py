@@ -14,7 +14,7 @@ from scipy.special import gammaln
 import oracle
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import soft_topic as module
-from bayestopics.evidence.soft_topic import IN, OUT, VISITS, Bias, SoftTopic, log_weight, soft_sweep
+from bayestopics.evidence.soft_topic import IN, OUT, VISITS, Bias, Normaliser, SoftTopic, log_weight, soft_sweep
 from bayestopics.lda.state import Prior, count, unsigned
 from bayestopics.lda.uniforms import new_words, uniform
 from pmmh_oracle import check_means
@@ -193,7 +193,7 @@ def test_omega_is_a_number_everywhere(
             found.rates_of(topics)[:] = rng.gamma(0.05, 1e4, found.rates_of(topics).shape)
             found.learn(topics, 0, 0.0)
     for topics in (1, 2, 3, 4, 30, 1000):
-        omega, tilt = found.bias(topics)
+        omega, tilt, _ = found.bias(topics)
         assert np.all(np.isfinite(omega))
         assert np.all((tilt > 0) & np.isfinite(tilt) & (1 / tilt > 0))
         assert_allclose(np.log(tilt), np.diff(omega), atol=1e-9 * max(1.0, np.abs(omega).max()))
@@ -214,3 +214,16 @@ def test_learnt_omega_makes_sizes_equally_likely() -> None:
     found.learn(4, 0, 0.0)
     total = found.bias(4).omega + slope * np.arange(normal + 1) + 0.5 * np.log(np.arange(normal + 1) + module.FLAT)
     assert_allclose(total, total[0], atol=1e-3)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.08, 0.13])
+def test_at_another_alpha_omega_is_as_deep_as_an_empty_topic_is_dear(alpha: float) -> None:
+    """Otherwise an empty topic would come for nothing at one end of a level of alpha, and never go."""
+    lengths = np.full(60, 60)
+    found, there = SoftTopic(3600, lengths, 0.1), Normaliser(lengths, alpha)
+    for topics in (1, 2, 5):
+        bias, same = found.bias_at(topics, there), found.bias(topics)
+        assert bias(0) == pytest.approx(there(max(topics, 2) - 1) - there(max(topics, 2)))
+        assert bias(10**6) == 0.0
+        assert_allclose(np.log(bias.tilt_used), np.diff(bias.depth * bias.omega), atol=1e-9)
+        assert alpha != 0.1 or (bias == same and bias.tilt_used is same.tilt)

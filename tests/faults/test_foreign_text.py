@@ -6,11 +6,13 @@ import csv
 import io
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
+from bayestopics import Corpus, select
 from bayestopics.base.wording import in_cell, in_figure, quoted, visible
 from bayestopics.cli.arguments import say
 from bayestopics.cli.main import _print
@@ -80,11 +82,14 @@ def test_every_dollar_is_drawn(text: str) -> None:
 
 
 def test_terms_are_harmless_in_tables(tmp_path: Path) -> None:
-    chosen().write_csv(tmp_path)
+    tokens = np.arange(60, dtype=np.int32)
+    corpus = Corpus(tokens // 6, tokens % 6, 10, tuple(WORDS))
+    select(corpus, range(1, 3), chains=2, iterations=20, seed=1).write_csv(tmp_path)
     with open(tmp_path / "topics.csv", newline="", encoding="utf-8") as file:
-        first, second = csv.DictReader(file)
-    assert second["words"] == r"'=cmd|' /C calc'!A0 \u202eevil"
-    assert first["words"].startswith("$x^$ <script>")  # the true terms are in the record
+        terms = {row["term"] for row in csv.DictReader(file)}
+    assert r"'=cmd|' /C calc'!A0" in terms
+    assert r"\u202eevil" in terms
+    assert "$x^$" in terms  # the true terms are in the record
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-rrb-", "@here", "\t=1", "\r=1"])

@@ -50,7 +50,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence.burn_in import Best, Schedule, draw_part, next_phase, part_of, power
 from bayestopics.evidence.pair_moves import Pair
 from bayestopics.evidence.pmmh import Walk
-from bayestopics.evidence.soft_topic import Normaliser, SoftTopic, centre_of, level_of, log_weight, soft_sweep
+from bayestopics.evidence.soft_topic import Bias, Normaliser, SoftTopic, centre_of, level_of, log_weight, soft_sweep
 from bayestopics.evidence.topic_law import BATCHES
 from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.evidence.walk import merging_costs
@@ -173,9 +173,9 @@ class Sampler:
     def _sweep(self, learning: bool) -> None:
         chain, soft_topic = self.chain, self.soft_topic
         documents, terms, assignments = unsigned(self.corpus.documents, self.corpus.terms, chain.assignments)
-        rates, bias = soft_topic.rates_of(chain.topics), soft_topic.bias(chain.topics)
+        rates, bias = soft_topic.rates_of(chain.topics), self._bias(chain.topics)
         counts = (chain.topics, *self.counts, self.alpha, self.eta, assignments)
-        soft = (chain.soft, bias.tilt, soft_topic.bins, rates, learning)
+        soft = (chain.soft, bias.tilt_used, soft_topic.bins, rates, learning)
         table = (np.arange(self._largest + 1) + self.eta) ** self.b
         powers = np.empty((self.corpus.term_count, chain.topics))
         soft_sweep(documents, terms, *counts, *soft, self.b, table, powers, new_words(chain.rng))
@@ -191,7 +191,7 @@ class Sampler:
         chain.topics = int(values[_draw(tilted, chain.rng)])
         if chain.topics > self.counts[2].size:
             self.counts = self.counted(chain.topics + ROOM)
-        chain.soft = _draw(self.soft_topic.bias(chain.topics)(self.sizes), chain.rng)
+        chain.soft = _draw(self._bias(chain.topics)(self.sizes), chain.rng)
 
     def topics_given(self, used: int, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The possible T given a partition with `used` topics of these sizes; the log of p(T, partition | w) for each,
@@ -217,7 +217,7 @@ class Sampler:
 
     def _log_tilt(self, topics: int, sizes: np.ndarray) -> float:
         """log of the mean weight of the soft topic, plus the lift of T."""
-        weight = log_weight(self.soft_topic.bias(topics), sizes, topics - len(sizes))
+        weight = log_weight(self._bias(topics), sizes, topics - len(sizes))
         return weight + self.chain.lifts.get(topics, 0.0)
 
     def empty_last(self) -> int:
@@ -319,8 +319,9 @@ class Sampler:
         of_z = of_alpha(document_topic, lengths)
 
         def log_density(log_alpha: float) -> float:
-            soft_topic = self._soft_topic_at(float(np.exp(log_alpha)))
-            return of_z(log_alpha) + log_weight(soft_topic.bias(topics), self.sizes, 0)
+            alpha = float(np.exp(log_alpha))
+            bias = self._soft_topic_at(alpha).bias_at(topics, Normaliser(lengths, alpha))
+            return of_z(log_alpha) + log_weight(bias, self.sizes, 0)
 
         if self._levels:
             self.alpha = float(np.exp(slice_step(log_density, np.log(self.alpha), ends, chain.rng)))
@@ -331,6 +332,10 @@ class Sampler:
                 self.soft_topic.follow(self.alpha)
         self.eta = draw_eta(term_topic, topic_total, self.eta, chain.rng, ends)
         self.normaliser, chain.hyper = Normaliser(lengths, self.alpha), (self.alpha, self.eta)
+
+    def _bias(self, topics: int) -> Bias:
+        """The weights at the present alpha."""
+        return self.soft_topic.bias_at(topics, self.normaliser) if self._levels else self.soft_topic.bias(topics)
 
     def _soft_topic_at(self, alpha: float) -> SoftTopic:
         """The weights at this alpha. A level that was never visited has those of a first guess."""

@@ -48,9 +48,14 @@ class Bias(NamedTuple):
 
     omega: np.ndarray  # float64[S + 1]: omega_T(0), ..., omega_T(S) = 0
     tilt: np.ndarray  # float64[S]: exp(omega_T(s + 1) - omega_T(s))
+    depth: float = 1.0  # of omega: it is used times this
 
-    def __call__(self, sizes: np.ndarray) -> np.ndarray:
-        return self.omega[np.minimum(sizes, len(self.omega) - 1)]
+    def __call__(self, sizes: np.ndarray | int) -> np.ndarray:
+        return self.depth * self.omega[np.minimum(sizes, len(self.omega) - 1)]
+
+    @property
+    def tilt_used(self) -> np.ndarray:
+        return self.tilt if self.depth == 1.0 else np.exp(np.clip(self.depth * np.log(self.tilt), -STEEPEST, STEEPEST))
 
 
 class Normaliser:
@@ -134,6 +139,11 @@ class SoftTopic:
             self._biases[topics] = self._make(topics)
         return self._biases[topics]
 
+    def bias_at(self, topics: int, normaliser: Normaliser) -> Bias:
+        """The same for another alpha of the level, that of this normaliser: as deep as an empty topic is dear there."""
+        many = max(topics, 2)
+        return self.bias(topics)._replace(depth=(normaliser(many - 1) - normaliser(many)) / self.penalty(topics))
+
     def _make(self, topics: int) -> Bias:
         penalty = self.penalty(topics)
         normal = min(TOKENS_PER_NAT * penalty, SHARE * self.tokens / topics)
@@ -177,7 +187,7 @@ def centre_of(level: int) -> float:
 
 def log_weight(bias: Bias, sizes: Sequence[int] | np.ndarray, empty: int) -> float:
     """log of the mean of exp(omega) over all topics: those with these sizes, and `empty` more."""
-    omega = np.append(bias(np.asarray(sizes)), bias.omega[0] + np.log(empty) if empty else -np.inf)
+    omega = np.append(bias(np.asarray(sizes)), bias(0) + np.log(empty) if empty else -np.inf)
     return float(np.logaddexp.reduce(omega)) - np.log(len(sizes) + empty)
 
 
