@@ -13,6 +13,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
 
 import oracle
 from bayestopics.base.checkpoint import NoCheckpoint
@@ -24,7 +25,7 @@ from bayestopics.evidence.pmmh import Walk
 from bayestopics.evidence.soft_topic import Bias, Normaliser, SoftTopic, level_of
 from bayestopics.evidence.topic_law import hyper_law
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.lda.given_z import Ends, draw_alpha, of_eta, slice_step
+from bayestopics.lda.given_z import Ends, draw_alpha, of_alpha, of_eta, slice_step
 from bayestopics.lda.state import Prior
 from pmmh_oracle import check_means
 
@@ -41,6 +42,15 @@ def _rough_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EVERY", 2)
     monkeypatch.setattr(module, "SWEEPS", 1)
     monkeypatch.setattr(SoftTopic, "_make", omega_of)
+
+
+BIAS_AT, MORE = SoftTopic.bias_at, 20
+
+
+def deeper(self: SoftTopic, topics: int, normaliser: Normaliser) -> Bias:
+    """On a tiny corpus the depth hardly depends on alpha; here it does, from 0.3 to 3 within a level."""
+    bias = BIAS_AT(self, topics, normaliser)
+    return bias._replace(depth=bias.depth**MORE)
 
 
 def omega_of(self: SoftTopic, topics: int) -> Bias:
@@ -209,6 +219,32 @@ def test_each_level_of_alpha_has_weights_of_its_own() -> None:
     assert other.alpha == pytest.approx(np.exp(1.25))
     assert one._soft_topic_at(4.4) is other
     assert one._soft_topic_at(4.5) is not other
+
+
+def test_sweeps_and_draws_have_the_weights_of_the_present_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a level they differ in depth; if one step used another depth, the law of the chain would be off."""
+    monkeypatch.setattr(SoftTopic, "bias_at", deeper)
+    one, topics = sampler(), 4
+    one.alpha, one.normaliser = 0.95, Normaliser(tiny().document_lengths, 0.95)
+    sizes, bias = np.array([3, 1]), one.soft_topic.bias(topics)
+    dear = ((one.normaliser(3) - one.normaliser(4)) / one.soft_topic.penalty(4)) ** MORE
+    assert abs(dear - 1) > 0.2
+    omega = dear * np.append(bias.omega[np.minimum(sizes, len(bias.omega) - 1)], np.repeat(bias.omega[0], 2))
+    expected = np.log(np.mean(np.exp(omega)))
+    assert one._log_tilt(topics, sizes) == pytest.approx(expected + one.chain.lifts.get(topics, 0.0))
+    with patch.object(module, "soft_sweep") as sweep:
+        one.chain.topics = topics
+        one._sweep(learning=False)
+    tilt = next(argument for argument in sweep.call_args.args if np.shape(argument) == bias.tilt.shape)
+    assert_allclose(tilt, bias.tilt**dear)
+    one.chain.topics, logs = 2, []
+    with patch.object(module, "slice_step", lambda log_density, start, ends, rng: logs.append(log_density) or start):
+        one._draw_hyper(False, ENDS)
+    of_z = of_alpha(one.counts[0][:, :2], tiny().document_lengths)
+    for alpha in (0.65, 0.95):
+        bias = deeper(one.soft_topic, 2, Normaliser(tiny().document_lengths, alpha))
+        weight = logsumexp(bias.depth * bias.omega[np.minimum(one.sizes, len(bias.omega) - 1)]) - np.log(2)
+        assert logs[0](np.log(alpha)) == pytest.approx(of_z(np.log(alpha)) + weight)
 
 
 def test_the_soft_topic_follows_alpha() -> None:
