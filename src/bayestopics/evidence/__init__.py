@@ -39,10 +39,10 @@ ESTIMATORS: dict[str, Estimator] = {
     entry.name: entry
     for entry in (
         Estimator("reference", "bayestopics.evidence.reference", path=True, unbiased=True, walks=True),
-        Estimator("both-ways", "bayestopics.evidence.both_ways", path=True, walks=True),
         Estimator("ais", "bayestopics.evidence.annealing", path=True, unbiased=True),
         Estimator("replica-exchange", "bayestopics.evidence.replica_exchange", path=True),
         Estimator("smc", "bayestopics.evidence.smc", path=True, unbiased=True),
+        Estimator("both-ways", "bayestopics.evidence.both_ways", path=True, walks=True),
         Estimator("pseudo-marginal", "bayestopics.evidence.pseudo_marginal", unbiased=True),
         Estimator("chib", "bayestopics.evidence.chib", trusted=False, one_labelling=True),
         Estimator("chib-independent", "bayestopics.evidence.chib_independent", trusted=False),
