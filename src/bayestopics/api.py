@@ -199,8 +199,9 @@ def evidence(
         ``"harmonic-z"`` and ``"harmonic-psi"`` are there for comparison.
     path : str
         Where annealing starts: ``"reference"``, a distribution fitted to the corpus; or the prior, with ``"ais"``,
-        ``"smc"`` or ``"replica-exchange"``. ``"both-ways"`` goes from the reference to the posterior and back, which is
-        more precise, but of the topics that were found alone. It and ``"replica-exchange"`` are biased.
+        ``"smc"`` or ``"replica-exchange"``. ``"both-ways"`` goes from the reference to the posterior and back, for
+        corpora where one way lags behind; its value is that of the topics that were found alone. It and
+        ``"replica-exchange"`` are biased.
     sweeps : int
         The length of one run; see `bayestopics.evidence.compute.evidence`.
     passes : int

@@ -3,8 +3,9 @@
 The log of a path from the reference (`reference`) is too low on average, because the path lags behind; that of a path
 back, from a draw of the posterior, is too high by about as much. Bennett's (1976) equation finds the value between
 that the works of both agree with. Its error is far smaller than the distance of the two, but the estimate is not
-unbiased. The draws are from a chain at the topics that were found: on real corpora the chain stays with these topics,
-so the estimate is of the mass around them, and log m(T) may be larger.
+unbiased; and where one way hardly lags behind, there is no gain. The draws are from a chain at the topics that were
+found: on real corpora the chain stays with these topics, so the estimate is of the mass around them, and log m(T) may
+be larger.
 """
 
 from __future__ import annotations
