@@ -33,8 +33,8 @@ def arguments(parser: Parser) -> None:
     parser.add_argument("--method", choices=list(METHODS), default="annealing", help=about)
     about = (
         "where annealing starts: reference is a distribution fitted to the corpus; both-ways goes from it and back "
-        "(for corpora where one way lags behind; of the topics that were found alone); ais, smc and replica-exchange start "
-        "from the prior; both-ways and replica-exchange are biased"
+        "(for corpora where one way lags behind; of the topics that were found alone); ais, smc and "
+        "replica-exchange start from the prior; both-ways and replica-exchange are biased"
     )
     parser.add_argument("--path", dest="way", choices=list(PATHS), default="reference", help=about)
     about = (
