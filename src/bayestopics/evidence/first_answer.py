@@ -46,6 +46,7 @@ class FirstAnswer:
     alpha: float
     eta: float
     seconds: float  # of one iteration of the short chain
+    rating: float  # seconds to rate as many topics
     steps: list[tuple[int, float]] = field(default_factory=list)  # T and log mass of each step
 
 
@@ -54,19 +55,21 @@ def first_answer(corpus: Corpus, topic_prior: TopicPrior, rng: np.random.Generat
     many = max(LEAST, min(MOST, isqrt(corpus.token_count) // 2), low)
     state = reference.find_topics(corpus, many if high is None else min(many, high), START, STEPS, rng)
     steps: list[tuple[int, float]] = []
+    for_each: list[float] = []  # seconds of each rating, for one topic
     best = state
     while True:
         state = _settle(corpus, state, rng)
-        log_masses = [mass for _, mass in steps]
+        log_masses, began = [mass for _, mass in steps], process_time()
         steps.append((state.topics, rate(corpus, state, topic_prior, rng)))
+        for_each.append((process_time() - began) / state.topics)
         if steps[-1][1] > max(log_masses, default=-np.inf):
             best = state
         if state.topics == low:
             break
         state = merge(corpus, state, max(low, state.topics - ceil(SHARE * state.topics)))
-    began = process_time()
-    found = _short_chain(corpus, best, topic_prior, rng)
-    return FirstAnswer(*found, (process_time() - began) / (PUSHED + FREE), steps)
+    topics, assignments, alpha, eta, seconds = _short_chain(corpus, best, topic_prior, rng)
+    # the shortest: in others something may have been compiled, and small numbers of topics take longer for each
+    return FirstAnswer(topics, assignments, alpha, eta, seconds, min(for_each) * topics, steps)
 
 
 def _settle(corpus: Corpus, state: State, rng: np.random.Generator) -> State:
@@ -106,8 +109,9 @@ def merge(corpus: Corpus, state: State, topics: int) -> State:
 
 def _short_chain(
     corpus: Corpus, state: State, topic_prior: TopicPrior, rng: np.random.Generator
-) -> tuple[int, np.ndarray, float, float]:
-    """The most probable T along a short chain; z, alpha and eta of the last of its states with this T."""
+) -> tuple[int, np.ndarray, float, float, float]:
+    """The most probable T along a short chain; z, alpha and eta of the last of its states with this T; and the seconds
+    of an iteration, of the last ones, because something may be compiled in the first."""
     prior = Prior(float(state.alpha[0]), float(state.eta))
     trace = np.empty((PUSHED + FREE, len(TRACE)))
     chain = Chain(0, state.topics, rng, state.assignments, state.topics, 0, {}, {}, trace, [{}])
@@ -116,11 +120,14 @@ def _short_chain(
     for i in counted(range(PUSHED + FREE), "a first answer", "iteration"):
         if i == PUSHED:
             sampler.stop_pushing()
+        if i == PUSHED + FREE // 2:
+            began = process_time()
         sampler.iterate(learning=True, pushed=i < PUSHED)
         sampler.record(0 if i >= PUSHED + FREE // 2 else None)
         if not finite((sampler.alpha, sampler.eta)):
             raise not_finite("alpha or eta of a first answer", i, chain)
         last[chain.topics] = (chain.assignments.copy(), sampler.alpha, sampler.eta)
+    seconds = (process_time() - began) / (FREE // 2)
     shares = chain.shares[0]
     best = max((t for t in shares if t in last), key=shares.__getitem__)
-    return (best, *last[best])
+    return (best, *last[best], seconds)
