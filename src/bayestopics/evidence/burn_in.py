@@ -120,14 +120,11 @@ def next_trial(sampler: Sampler, schedule: Schedule) -> None:
 
 
 def _compare(sampler: Sampler, best: Best) -> None:
-    """If the present topics have more mass around them than the best ones, they are the best from now on. The best ones
-    are rated once more, so that none stay best by luck. If alpha and eta have changed, the mass around them has changed
-    by nearly the same factor as their density, so older ratings still count."""
+    """If the present topics have more mass around them than the best ones, they are the best from now on."""
     chain, rating = sampler.chain, rate(sampler)
-    found, now = chain.assignments.copy(), _log_joint(sampler, best.assignments)
-    before, again = best.rating + now - best.log_joint, _mean_rating(sampler, best.assignments, 1)
-    best.rating, best.log_joint = (best.times * before + again) / (best.times + 1), now
-    best.times += 1
+    found = chain.assignments.copy()
+    if chain.hyper is not None:  # alpha and eta have changed
+        _renew(sampler, best)
     if rating > best.rating - NEAR:
         rating = _mean_rating(sampler, found)
     if rating > best.rating:
@@ -135,6 +132,15 @@ def _compare(sampler: Sampler, best: Best) -> None:
         best.log_joint = _log_joint(sampler, found)
     else:
         best.doubling = False
+
+
+def _renew(sampler: Sampler, best: Best) -> None:
+    """Rate the best topics once more, at other alpha and eta. Older ratings still count: the mass around the topics has
+    changed by nearly the same factor as their density."""
+    now = _log_joint(sampler, best.assignments)
+    before, again = best.rating + now - best.log_joint, _mean_rating(sampler, best.assignments, 1)
+    best.rating, best.log_joint = (best.times * before + again) / (best.times + 1), now
+    best.times += 1
 
 
 def _log_joint(sampler: Sampler, assignments: np.ndarray) -> float:
