@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import rhat_told
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.errors.convergence import most_effective
 from bayestopics.evidence.jump import Chain, run_chains
@@ -145,7 +146,7 @@ def hyper_doubts(numbers: dict[str, Any]) -> list[str]:
     far = {name: value for name, value in values.items() if value is not None and value > LARGEST_RHAT}
     if not far:
         return []
-    told = " and ".join(f"{value:.2f} for log {name}" for name, value in far.items())
+    told = " and ".join(f"{rhat_told(value)} for log {name}" for name, value in far.items())
     both, it = " and ".join(far), "them" if len(far) > 1 else "it"
     return [
         f"The chains disagree about {both}, so the ranges given for {it} may be wrong. Use more iterations "

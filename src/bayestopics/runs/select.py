@@ -46,9 +46,9 @@ MINUTES = 20
 # seconds of an iteration, and of each token in it: on Reuters, 3.4e-3 in all were measured on 5,000 tokens with 52
 # topics, 5.3e-3 on 19,000 with 74, and 28e-3 on 116,000 with 120
 ITERATION, DRAW = 3e-3, 200e-9
-# A chain that tries other topics makes about so many ratings: 3 at its start, and up to 5 in each of 6 trials. It has
+# A chain that tries other topics makes about so many ratings: 3 at its start, and 2 to 5 in each of 6 trials. It has
 # more topics then than the first answer: on Reuters 1.8 times as many, on simulated corpora hardly more.
-RATINGS, GROWN = 33, 1.5
+RATINGS, GROWN = 28, 1.5
 
 
 def default_prior(corpus: Corpus) -> TopicPrior:
