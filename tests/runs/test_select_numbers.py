@@ -204,9 +204,9 @@ def test_the_first_chain_goes_on_from_the_first_answer(
         (5_000, 1, 4 * 200.0),  # 100 iterations of 2 seconds in each of 4 chains, and no ratings on a small corpus
         (5_000, 2, 2 * 200.0),
         (5_000, 8, 200.0),
-        (50_000, 1, 4 * 200.0 + 3 * 28 * 1.5 * 4.0),  # ratings of 4 seconds in all chains but the first
-        (50_000, 2, 2 * 200.0 + 2 * 28 * 1.5 * 4.0),  # the second worker has two chains with ratings
-        (240_000, 1, 4 * 200.0 + 3 * 28 * 1.5 * 1.0),  # of a quarter of the documents
+        (50_000, 1, 4 * 200.0 + 3 * 30 * 1.5 * 4.0),  # ratings of 4 seconds in all chains but the first
+        (50_000, 2, 2 * 200.0 + 2 * 30 * 1.5 * 4.0),  # the second worker has two chains with ratings
+        (240_000, 1, 4 * 200.0 + 3 * 30 * 1.5 * 1.0),  # of a quarter of the documents
     ],
 )
 def test_the_expected_time_has_the_ratings_of_other_topics(tokens: int, workers: int, expected: float) -> None:

@@ -37,6 +37,7 @@ SETTLE = 20  # sweeps after each step
 SHARE = 0.2  # of the topics: how many pairs are merged in a step
 SHORT = 20  # sweeps in one part of a rating
 PUSHED, FREE = 100, 200  # iterations of the short chain
+TIMED = 40  # further iterations, which tell how long one takes
 
 
 @dataclass
@@ -45,7 +46,7 @@ class FirstAnswer:
     assignments: np.ndarray  # int32[N]
     alpha: float
     eta: float
-    seconds: float  # of one iteration of the short chain
+    seconds: float  # of one iteration
     rating: float  # seconds to rate as many topics
     steps: list[tuple[int, float]] = field(default_factory=list)  # T and log mass of each step
 
@@ -111,7 +112,7 @@ def _short_chain(
     corpus: Corpus, state: State, topic_prior: TopicPrior, rng: np.random.Generator
 ) -> tuple[int, np.ndarray, float, float, float]:
     """The most probable T along a short chain; z, alpha and eta of the last of its states with this T; and the seconds
-    of an iteration, of the last ones, because something may be compiled in the first."""
+    of an iteration as it will be in the chains that follow, after all that it needs is compiled."""
     prior = Prior(float(state.alpha[0]), float(state.eta))
     trace = np.empty((PUSHED + FREE, len(TRACE)))
     chain = Chain(0, state.topics, rng, state.assignments, state.topics, 0, {}, {}, trace, [{}])
@@ -120,14 +121,20 @@ def _short_chain(
     for i in counted(range(PUSHED + FREE), "a first answer", "iteration"):
         if i == PUSHED:
             sampler.stop_pushing()
-        if i == PUSHED + FREE // 2:
-            began = process_time()
         sampler.iterate(learning=True, pushed=i < PUSHED)
         sampler.record(0 if i >= PUSHED + FREE // 2 else None)
         if not finite((sampler.alpha, sampler.eta)):
             raise not_finite("alpha or eta of a first answer", i, chain)
         last[chain.topics] = (chain.assignments.copy(), sampler.alpha, sampler.eta)
-    seconds = (process_time() - began) / (FREE // 2)
     shares = chain.shares[0]
     best = max((t for t in shares if t in last), key=shares.__getitem__)
-    return (best, *last[best], seconds)
+    return (best, *last[best], _seconds(corpus, prior, topic_prior, chain))
+
+
+def _seconds(corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain) -> float:
+    """Of one iteration; this chain goes on, and is not used any more."""
+    sampler = Sampler(corpus, prior, topic_prior, chain)
+    sampler.hyper, began = ENDS, process_time()
+    for _ in range(TIMED):
+        sampler.iterate(learning=False)
+    return (process_time() - began) / TIMED

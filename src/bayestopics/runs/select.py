@@ -48,7 +48,7 @@ MINUTES = 20
 ITERATION, DRAW = 3e-3, 200e-9
 # A chain that tries other topics makes about so many ratings: 3 at its start, and 2 to 5 in each of 6 trials. It has
 # more topics then than the first answer: on Reuters 1.8 times as many, on simulated corpora hardly more.
-RATINGS, GROWN = 28, 1.5
+RATINGS, GROWN = 30, 1.5
 
 
 def default_prior(corpus: Corpus) -> TopicPrior:
