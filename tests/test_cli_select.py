@@ -148,7 +148,7 @@ def test_a_budget_gives_the_length_of_the_chains(path: Path, monkeypatch: pytest
     for budget, chains, workers in (("1h30m", 4, 2), ("90m", 3, 2), ("45m", 4, 4), ("10800s", 4, 1), ("1s", 8, 1)):
         with pytest.raises(Called):
             main(["select", str(path), "--budget", budget, "--chains", str(chains), "--workers", str(workers)])
-    half = 2700 / (2 * 200e-9 * 750)  # 45 minutes, for 750 tokens
+    half = 2700 / (2 * (3e-3 + 200e-9 * 750))  # 45 minutes, for 750 tokens
     assert [one["iterations"] for one in given] == [pytest.approx(half, abs=1)] * 4 + [500]
     with pytest.raises(InputError, match="not positive"):
         select(read_corpus(path), budget=0.0)

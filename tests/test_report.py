@@ -18,7 +18,7 @@ from bayestopics.base.problems import InputError
 from bayestopics.base.wording import visible
 from bayestopics.cli.main import main
 from bayestopics.corpus import write_corpus
-from bayestopics.pages import prevalence, topics
+from bayestopics.pages import answers, charts, prevalence, topics
 from bayestopics.pages.charts import counts_by_weight
 from bayestopics.pages.prevalence import Groups, group, groups_of, shares
 from bayestopics.pages.report import page as page_of
@@ -152,6 +152,30 @@ def test_the_numbers_are_those_of_the_result(fitted: FitResult, selected: Select
     for one in selected.answer["top_words"]:
         assert found["trust"][one["topic"]]["chains"] == one["chains"]
         assert f"<td>{one['chains']} of 2 chains" in text
+
+
+def test_chains_that_disagree_have_no_probabilities(selected: SelectResult) -> None:
+    """Guards a chart that calls the mean of chains a probability, although each is sure of another T."""
+    every = sorted(selected.posterior)
+    rows = [(c, b, t, float(t == every[-c])) for c in range(2) for b in range(2) for t in every]
+    batches = pd.DataFrame(rows, columns=["chain", "batch", "topics", "weight"])
+    apart = dataclasses.replace(selected, tables=selected.tables | {"batches": batches})
+    assert "not yet the probabilities" in charts.posterior(apart).note
+    apart = dataclasses.replace(selected, answer=selected.answer | {"agree": False})
+    assert "the chains disagree" in charts.hyper(apart).note
+    apart = dataclasses.replace(selected, answer=selected.answer | {"agree": True})
+    assert "the chains disagree" not in charts.hyper(apart).note
+
+
+def test_topics_that_only_some_chains_have_are_counted_if_there_are_any() -> None:
+    class Found(dict):
+        trust = property(dict)
+
+    def words(*found: int) -> str:
+        return answers._found(Found({n: {"chains": c, "stable": c > 1} for n, c in enumerate(found)}), 3)[0]  # type: ignore[arg-type]
+
+    assert words(3, 3, 1).startswith("2 of the 3 topics were found by all 3 chains. ")
+    assert words(3, 2, 1).startswith("1 of the 3 topics was found by all 3 chains, and 1 more by most of them. ")
 
 
 def _topic(one: dict[str, Any]) -> int:

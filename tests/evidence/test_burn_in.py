@@ -267,7 +267,8 @@ def test_the_chain_goes_on_from_the_best_topics(
 def test_topics_are_better_if_several_ratings_are(ratings: list[float], better: bool, left: int) -> None:
     one = simulated()
     found, best = one.truth["assignments"].astype(np.int32), np.zeros(one.corpus.token_count, np.int32)
-    sampler, state = sampler_at(one.corpus, found, TopicPrior(1, 9)), Best(best, 0.0)
+    sampler = sampler_at(one.corpus, found, TopicPrior(1, 9))
+    state = Best(best, 0.0, burn_in._log_joint(sampler, best))
 
     def rate(sampler: Sampler) -> float:
         assert_array_equal(sampler.chain.assignments, found)
@@ -285,7 +286,7 @@ def test_after_the_last_trial_the_chain_has_the_best_topics(better: bool) -> Non
     one = simulated()
     best, found = np.zeros(one.corpus.token_count, np.int32), one.truth["assignments"].astype(np.int32)
     sampler = sampler_at(one.corpus, found, TopicPrior(1, 9))
-    sampler.chain.large, sampler.chain.best = True, Best(best, 0.0)
+    sampler.chain.large, sampler.chain.best = True, Best(best, 0.0, burn_in._log_joint(sampler, best))
     schedule = Schedule(one.corpus, sampler, 100)
     sampler.chain.done = schedule.last
     with patch.object(burn_in, "rate", lambda _: 100.0 if better else -100.0):
@@ -295,13 +296,21 @@ def test_after_the_last_trial_the_chain_has_the_best_topics(better: bool) -> Non
     check(sampler)
 
 
-def test_if_alpha_and_eta_are_drawn_the_best_topics_are_rated_again() -> None:
+def test_the_rating_of_the_best_topics_follows_alpha_and_eta_and_is_renewed() -> None:
+    """Guards a rating at other alpha and eta, under which these topics were more probable, and one that was luck."""
     one = simulated()
     z = one.truth["assignments"].astype(np.int32)
-    sampler = sampler_at(one.corpus, z, TopicPrior(1, 9))
-    sampler.chain.hyper = (0.1, 0.3)
-    state = Best(np.minimum(z, 2), 0.0)  # a rating that is far too high: of another alpha and eta
-    burn_in._compare(sampler, state)
+    sampler, worse = sampler_at(one.corpus, z, TopicPrior(1, 9)), np.minimum(z, 2)
+    sampler.chain.hyper = (sampler.alpha, sampler.eta)
+    now = burn_in._log_joint(sampler, worse)
+    with patch.object(burn_in, "rate", lambda _: -300.0):
+        state = Best(worse, -200.0, now)
+        burn_in._compare(sampler, state)
+        assert (state.rating, state.log_joint, state.times) == (-225.0, now, 4)  # three of -200 and one of -300
+        burn_in._put(sampler, z)
+        state = Best(worse, -200.0, now + 500.0)
+        burn_in._compare(sampler, state)
+    assert (state.rating, state.log_joint, state.times) == (-300.0, burn_in._log_joint(sampler, z), 3)
     assert_array_equal(state.assignments, z)
 
 

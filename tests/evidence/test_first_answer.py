@@ -58,9 +58,9 @@ def test_the_best_step_is_where_the_chain_goes_on(monkeypatch: pytest.MonkeyPatc
     def mass(corpus: Any, state: State, prior: Any, short: int, rng: Any) -> float:
         return ratings.setdefault(state.topics, -abs(state.topics - 5.0))
 
-    def chain(corpus: Any, state: State, topic_prior: Any, rng: Any) -> tuple[int, np.ndarray, float, float]:
+    def chain(corpus: Any, state: State, topic_prior: Any, rng: Any) -> tuple[int, np.ndarray, float, float, float]:
         gone.append(state.topics)
-        return state.topics, state.assignments, 0.1, 0.2
+        return state.topics, state.assignments, 0.1, 0.2, 0.5
 
     monkeypatch.setattr(module, "log_mass", mass)
     monkeypatch.setattr(module, "_short_chain", chain)
@@ -69,6 +69,33 @@ def test_the_best_step_is_where_the_chain_goes_on(monkeypatch: pytest.MonkeyPatc
     first_answer(CORPUS, TopicPrior(1, 8, "geometric", 0.9), np.random.default_rng(1))
     assert gone == [6, 1]  # 6 and 4 are as good as each other; the prior of the second one says 1
     assert found.topics == 6
+
+
+def test_the_seconds_are_those_of_its_parts_without_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Guards an estimate of the time from iterations or ratings in which a kernel was compiled."""
+    now = 0.0
+
+    def takes(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    def mass(corpus: Any, state: State, prior: Any, short: int, rng: Any) -> float:
+        takes(100.0 if state.topics == 8 else 0.5 * state.topics)  # the first one compiles
+        return 0.0
+
+    iterate, done = module.Sampler.iterate, []
+
+    def slow(self: Any, learning: bool, pushed: bool = False) -> None:
+        iterate(self, learning, pushed)
+        takes(50.0 if not done else 0.25)
+        done.append(1)
+
+    monkeypatch.setattr(module, "process_time", lambda: now)
+    monkeypatch.setattr(module, "log_mass", mass)
+    monkeypatch.setattr(module.Sampler, "iterate", slow)
+    found = first_answer(CORPUS, TopicPrior(2, 8), np.random.default_rng(1))
+    assert found.seconds == pytest.approx(0.25)
+    assert found.rating == pytest.approx(0.5 * found.topics)
 
 
 def test_the_range_of_the_prior_holds() -> None:

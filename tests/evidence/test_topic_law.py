@@ -161,7 +161,8 @@ def test_rhat_of_weighted_draws() -> None:
 FINE = TopicLaw({3: 0.9, 4: 0.1}, {3: 0.01, 4: 0.01}, 3.1, 0.01, 3, 1.0, 900.0, 0.05, 0.06, [{3: 0.9, 4: 0.1}] * 2, 40)
 DOUBTS: dict[str, tuple[dict[str, Any], str]] = {
     "R-hat": ({"rhat": 1.06, "total_variation": 0.9}, r"3\.1 from 1, 3\.1 from 30.*R-hat .* is 1\.06"),
-    "infinite R-hat": ({"rhat": np.inf}, "is infinite"),
+    "infinite R-hat": ({"rhat": np.inf}, "is more than 100,"),
+    "huge R-hat": ({"rhat": 283776.66, "effective_sample_size": 2.0}, "is more than 100,"),  # nothing about draws
     "variation": ({"total_variation": 0.21}, "0.21 in total variation"),
     "draws": ({"effective_sample_size": 99.0}, "about 99 independent draws"),
     "batch": ({"largest_batch": 0.51}, "carries 51% of its weight"),

@@ -100,20 +100,22 @@ def test_a_fault_is_caught(monkeypatch, fault, estimates):
         oracle.check_unbiased(logs, oracle.enumerate_all(CORPUS, 2, MILD).log_evidence)
 
 
-def test_merging_costs_are_those_of_the_density():
-    """Every term from `log_joint` alone: the two states, and each token's choice between the two topics."""
+@pytest.mark.parametrize("prior", [PRIOR, Prior(1e-3, 1e-3)])
+def test_merging_costs_are_those_of_the_density(prior):
+    """Every term from `log_joint` alone: the two states, and each token's choice between the two topics, of which one
+    may be a million times as likely as the other."""
     corpus, rng = oracle.random_corpus(np.random.default_rng(3), 12, 3, 4), np.random.default_rng(4)
     z = rng.integers(3, size=corpus.token_count)
-    state = from_assignments(corpus, 4, PRIOR, z)  # the last topic is empty
+    state = from_assignments(corpus, 4, prior, z)  # the last topic is empty
     costs = merging_costs(state)
     for s, t in combinations(range(4), 2):
-        expected = log_joint(state) - log_joint(from_assignments(corpus, 4, PRIOR, np.where(z == t, s, z)))
+        expected = log_joint(state) - log_joint(from_assignments(corpus, 4, prior, np.where(z == t, s, z)))
         for token in np.flatnonzero((z == s) | (z == t)):
             logs = []
             for topic in (s, t):
                 moved = z.copy()
                 moved[token] = topic
-                logs.append(log_joint(from_assignments(corpus, 4, PRIOR, moved)))
+                logs.append(log_joint(from_assignments(corpus, 4, prior, moved)))
             shares = np.exp(logs - np.logaddexp(*logs))
             expected -= float(np.sum(shares * np.log(shares)))
         assert costs[s, t] == pytest.approx(expected, abs=1e-9)

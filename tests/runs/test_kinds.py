@@ -118,7 +118,8 @@ def told(shares: list[float], **changed: Any) -> list[str]:
     """What `select` prints about these shares of T = 1, 2, ..."""
     table = pd.DataFrame({"topics": np.arange(len(shares)) + 1, "probability": shares, "standard_error": np.nan})
     table = table.assign(low=0.0, high=1.0)
-    found = selected(**changed, hyper={"alpha": {"median": 0.5, "low": 0.4, "high": 0.6}, "eta": None}, **NO_NUMBERS)
+    hyper = {"alpha": {"median": 0.5, "low": 0.4, "high": 0.6}, "eta": None}
+    found = selected(hyper=hyper, **NO_NUMBERS | changed)
     found.tables["posterior"] = table
     return [line.strip() for line in found.text().splitlines()]
 
@@ -140,7 +141,10 @@ def test_chains_that_disagree_tell_no_alpha() -> None:
     """Guards a narrow interval of alpha given one of many T, beside the sentence that T is not known."""
     assert "given T = 2:" in told([0.5, 0.5])
     assert "given T = 2:" in told([0.5, 0.5], agree=False, chains=[{"start": 1, "mean": 2.0, "mode": 2}])
-    apart = told([0.5, 0.5], agree=False)
+    assert kinds.POSTERIOR in told([0.5, 0.5])
+    apart = told([0.5, 0.5], agree=False, rhat=283776.66)
+    assert kinds.POSTERIOR not in apart  # each chain is sure of its own T
+    assert any(line.endswith("  more than 100") for line in apart)
     assert "given T = 2:" not in apart
     assert "alpha and eta depend on T, so they are not known either" in apart
 

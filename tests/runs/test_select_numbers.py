@@ -19,6 +19,7 @@ from bayestopics.evidence.topic_prior import TopicPrior
 from bayestopics.lda.urns import ENDS
 from bayestopics.runs import select
 from bayestopics.runs.checkpoint import Checkpoint
+from bayestopics.runs.jump import numbers_of
 
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
 PRIOR = TopicPrior(1, 5)
@@ -35,7 +36,7 @@ def law_of(by_chain: list[dict[int, float]], error: float = 0.01, rhat: float | 
 
 def test_the_range_and_the_length_follow_from_the_size() -> None:
     assert select.default_prior(CORPUS) == TopicPrior(1, 7)
-    sizes = {60: 5000, 300_000: 5000, 1_000_000: 1500, 100_000_000: 500}  # 1500: 600 s / (2 x 200 ns x tokens)
+    sizes = {60: 5000, 100_000: 5000, 1_000_000: 1477, 100_000_000: 500}  # 1477: 600 s / (2 x (3 ms + 200 ns x tokens))
     assert {n: select.default_iterations(SimpleNamespace(token_count=n)) for n in sizes} == sizes  # type: ignore[arg-type]
 
 
@@ -90,6 +91,16 @@ def test_the_range_is_that_of_the_middle_of_each_chain() -> None:
     assert covered(law_of([{2: 0.02, 3: 0.96, 4: 0.02}]), 0.95) == (3, 3)
     assert covered(law_of([{2: 0.03, 3: 0.94, 4: 0.03}]), 0.95) == (2, 4)
     assert covered(law_of([{2: 1.0}, {7: 1.0}]), 0.95) == (2, 7)
+
+
+@pytest.mark.parametrize(("draws", "expected"), [(10, 20 * np.log10(20)), (1000, 900.0)])
+def test_no_effective_sample_size_is_beyond_belief(draws: int, expected: float) -> None:
+    """900 is what the batches say: a thousand draws may be worth that, but not twenty."""
+    chains = [Chain(n, 3, *[None] * 2, 3, 0, {}, {}, None) for n in range(2)]  # type: ignore[arg-type]
+    rows = {"chain": np.repeat([0, 1], draws), "topics": 3, "log_joint": np.arange(2.0 * draws), "log_weight": 0.0}
+    moves = pd.DataFrame(columns=["chain", "split", "log_work", "accepted"])
+    numbers = numbers_of(law_of([{3: 1.0}] * 2), chains, pd.DataFrame(rows), moves)
+    assert numbers["effective_sample_size"] == pytest.approx(expected)
 
 
 # -- alpha, eta and the topics -------------------------------------------------------------------------
@@ -167,7 +178,7 @@ def test_the_first_chain_goes_on_from_the_first_answer(
         asked.update(how, prior=prior, walk=walk)
         raise Asked
 
-    answer = FirstAnswer(4, z, 0.3, 0.6, 30.0, [(5, -9.0), (4, -8.0)])
+    answer = FirstAnswer(4, z, 0.3, 0.6, 30.0, 7.0, [(5, -9.0), (4, -8.0)])
     monkeypatch.setattr(select, "first_answer", lambda corpus, prior, rng: answer)
     monkeypatch.setattr(select, "run_chains", run_chains)
     with pytest.raises(Asked):
@@ -185,6 +196,23 @@ def test_the_first_chain_goes_on_from_the_first_answer(
     with pytest.raises(Asked):
         compute(tmp_path)
     assert_array_equal(asked["found"][0], z)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "workers", "expected"),
+    [
+        (5_000, 1, 4 * 200.0),  # 100 iterations of 2 seconds in each of 4 chains, and no ratings on a small corpus
+        (5_000, 2, 2 * 200.0),
+        (5_000, 8, 200.0),
+        (50_000, 1, 4 * 200.0 + 3 * 30 * 1.5 * 4.0),  # ratings of 4 seconds in all chains but the first
+        (50_000, 2, 2 * 200.0 + 2 * 30 * 1.5 * 4.0),  # the second worker has two chains with ratings
+        (240_000, 1, 4 * 200.0 + 3 * 30 * 1.5 * 1.0),  # of a quarter of the documents
+    ],
+)
+def test_the_expected_time_has_the_ratings_of_other_topics(tokens: int, workers: int, expected: float) -> None:
+    found = FirstAnswer(4, np.zeros(1), 0.3, 0.6, 2.0, 4.0)
+    corpus: Any = SimpleNamespace(token_count=tokens)
+    assert select.expected_seconds(found, corpus, 4, 100, workers) == pytest.approx(expected)
 
 
 def test_a_result_has_its_tables(tmp_path: Path) -> None:

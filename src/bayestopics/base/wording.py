@@ -7,12 +7,18 @@ import re
 from collections.abc import Iterable, Sequence
 
 NAT = "a difference of 1 nat is a factor of 2.7 in probability"
+HOPELESS = 100  # a larger R-hat says no more than this one
 
 
 def nats(value: float) -> str:
     """A number of nats that is known only roughly, with two digits and no exponent: 956.3 becomes "960 nats"."""
     rounded = float(f"{value:.2g}")
     return f"{rounded:,g} nat{'' if rounded == 1 else 's'}"
+
+
+def rhat_told(value: float, form: str = ".2f") -> str:
+    """R-hat. Where no chain leaves its own values it is huge, or infinite, and its size says nothing more."""
+    return format(value, form) if value <= HOPELESS else f"more than {HOPELESS}"
 
 
 def explain_once(warnings: Iterable[str]) -> list[str]:

@@ -26,6 +26,12 @@ def bulk_effective_sample_size(chains: np.ndarray) -> float:
     return _effective_sample_size(_normal_scores(_halves(chains)))
 
 
+def most_effective(draws: int) -> float:
+    """The largest effective sample size that is believed from so many draws: their autocorrelation time is not known
+    well enough for more."""
+    return float(draws * np.log10(draws))
+
+
 def _halves(chains: np.ndarray) -> np.ndarray:
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, -half:]])
@@ -56,7 +62,7 @@ def _effective_sample_size(chains: np.ndarray) -> float:
     end = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else len(pairs) - 1
     last = rho[2 * end] if pairs[end] >= 0 else max(rho[2 * end], 0.0)
     time = 2 * np.minimum.accumulate(pairs[:end]).sum() + last - 1
-    return float(chains.size / max(time, 1 / np.log10(chains.size)))
+    return float(chains.size / max(time, chains.size / most_effective(chains.size)))
 
 
 def _autocovariances(chains: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import weeding
 from bayestopics.evidence.walk import log_mass
 from bayestopics.lda import single_site
+from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
 from bayestopics.lda.uniforms import new_words, uniform
 
@@ -50,7 +51,9 @@ class Best:
     """The best topics so far of a chain that tries others."""
 
     assignments: np.ndarray  # int32[n]
-    rating: float  # a mean of several
+    rating: float  # the mean of `times` ratings
+    log_joint: float  # of these topics, at the alpha and eta of the last one
+    times: int = TIMES
     doubling: bool = True  # whether all topics were halved in each trial so far, and each was a success
     since: int = 0  # the iteration at which the present trial began
     warmest: float = 1.0  # the first b of this trial
@@ -102,7 +105,7 @@ def next_trial(sampler: Sampler, schedule: Schedule) -> None:
     if chain.best is None:
         sampler.set_topics(sampler.empty_last())
         found = chain.assignments.copy()
-        chain.best = Best(found, _mean_rating(sampler, found))
+        chain.best = Best(found, _mean_rating(sampler, found), _log_joint(sampler, found))
     else:
         _compare(sampler, chain.best)
     best = chain.best
@@ -121,18 +124,33 @@ def _compare(sampler: Sampler, best: Best) -> None:
     chain, rating = sampler.chain, rate(sampler)
     found = chain.assignments.copy()
     if chain.hyper is not None:  # alpha and eta have changed
-        best.rating = _mean_rating(sampler, best.assignments)
+        _renew(sampler, best)
     if rating > best.rating - NEAR:
         rating = _mean_rating(sampler, found)
     if rating > best.rating:
-        best.assignments, best.rating = found, rating
+        best.assignments, best.rating, best.times = found, rating, TIMES
+        best.log_joint = _log_joint(sampler, found)
     else:
         best.doubling = False
 
 
-def _mean_rating(sampler: Sampler, assignments: np.ndarray) -> float:
+def _renew(sampler: Sampler, best: Best) -> None:
+    """Rate the best topics once more, at other alpha and eta. Older ratings still count: the mass around the topics has
+    changed by nearly the same factor as their density."""
+    now = _log_joint(sampler, best.assignments)
+    before, again = best.rating + now - best.log_joint, _mean_rating(sampler, best.assignments, 1)
+    best.rating, best.log_joint = (best.times * before + again) / (best.times + 1), now
+    best.times += 1
+
+
+def _log_joint(sampler: Sampler, assignments: np.ndarray) -> float:
+    prior = Prior(sampler.alpha, sampler.eta)
+    return log_joint(from_assignments(sampler.corpus, int(assignments.max()) + 1, prior, assignments))
+
+
+def _mean_rating(sampler: Sampler, assignments: np.ndarray, times: int = TIMES) -> float:
     ratings = []
-    for _ in range(TIMES):
+    for _ in range(times):
         _put(sampler, assignments)
         ratings.append(rate(sampler))
     return float(np.mean(ratings))
@@ -236,6 +254,11 @@ def _goes(sampler: Sampler, topic: int, price: float, most: int) -> tuple[bool, 
 
 def _is_large(corpus: Corpus) -> bool:
     return corpus.token_count > 2 * PART
+
+
+def share_of_part(corpus: Corpus) -> float:
+    """The share of the tokens that a chain has in the first half of its burn-in."""
+    return PART / corpus.token_count if _is_large(corpus) else 1.0
 
 
 def draw_part(corpus: Corpus, rng: np.random.Generator) -> np.ndarray | None:

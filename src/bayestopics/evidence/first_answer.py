@@ -37,6 +37,7 @@ SETTLE = 20  # sweeps after each step
 SHARE = 0.2  # of the topics: how many pairs are merged in a step
 SHORT = 20  # sweeps in one part of a rating
 PUSHED, FREE = 100, 200  # iterations of the short chain
+TIMED = 40  # further iterations, which tell how long one takes
 
 
 @dataclass
@@ -45,7 +46,8 @@ class FirstAnswer:
     assignments: np.ndarray  # int32[N]
     alpha: float
     eta: float
-    seconds: float  # of one iteration of the short chain
+    seconds: float  # of one iteration
+    rating: float  # seconds to rate as many topics
     steps: list[tuple[int, float]] = field(default_factory=list)  # T and log mass of each step
 
 
@@ -54,19 +56,21 @@ def first_answer(corpus: Corpus, topic_prior: TopicPrior, rng: np.random.Generat
     many = max(LEAST, min(MOST, isqrt(corpus.token_count) // 2), low)
     state = reference.find_topics(corpus, many if high is None else min(many, high), START, STEPS, rng)
     steps: list[tuple[int, float]] = []
+    for_each: list[float] = []  # seconds of each rating, for one topic
     best = state
     while True:
         state = _settle(corpus, state, rng)
-        log_masses = [mass for _, mass in steps]
+        log_masses, began = [mass for _, mass in steps], process_time()
         steps.append((state.topics, rate(corpus, state, topic_prior, rng)))
+        for_each.append((process_time() - began) / state.topics)
         if steps[-1][1] > max(log_masses, default=-np.inf):
             best = state
         if state.topics == low:
             break
         state = merge(corpus, state, max(low, state.topics - ceil(SHARE * state.topics)))
-    began = process_time()
-    found = _short_chain(corpus, best, topic_prior, rng)
-    return FirstAnswer(*found, (process_time() - began) / (PUSHED + FREE), steps)
+    topics, assignments, alpha, eta, seconds = _short_chain(corpus, best, topic_prior, rng)
+    # the shortest: in others something may have been compiled, and small numbers of topics take longer for each
+    return FirstAnswer(topics, assignments, alpha, eta, seconds, min(for_each) * topics, steps)
 
 
 def _settle(corpus: Corpus, state: State, rng: np.random.Generator) -> State:
@@ -106,8 +110,9 @@ def merge(corpus: Corpus, state: State, topics: int) -> State:
 
 def _short_chain(
     corpus: Corpus, state: State, topic_prior: TopicPrior, rng: np.random.Generator
-) -> tuple[int, np.ndarray, float, float]:
-    """The most probable T along a short chain; z, alpha and eta of the last of its states with this T."""
+) -> tuple[int, np.ndarray, float, float, float]:
+    """The most probable T along a short chain; z, alpha and eta of the last of its states with this T; and the seconds
+    of an iteration as it will be in the chains that follow, after all that it needs is compiled."""
     prior = Prior(float(state.alpha[0]), float(state.eta))
     trace = np.empty((PUSHED + FREE, len(TRACE)))
     chain = Chain(0, state.topics, rng, state.assignments, state.topics, 0, {}, {}, trace, [{}])
@@ -123,4 +128,13 @@ def _short_chain(
         last[chain.topics] = (chain.assignments.copy(), sampler.alpha, sampler.eta)
     shares = chain.shares[0]
     best = max((t for t in shares if t in last), key=shares.__getitem__)
-    return (best, *last[best])
+    return (best, *last[best], _seconds(corpus, prior, topic_prior, chain))
+
+
+def _seconds(corpus: Corpus, prior: Prior, topic_prior: TopicPrior, chain: Chain) -> float:
+    """Of one iteration; this chain goes on, and is not used any more."""
+    sampler = Sampler(corpus, prior, topic_prior, chain)
+    sampler.hyper, began = ENDS, process_time()
+    for _ in range(TIMED):
+        sampler.iterate(learning=False)
+    return (process_time() - began) / TIMED

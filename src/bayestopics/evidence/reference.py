@@ -18,6 +18,7 @@ In this case the estimate is the mean of both. It is unbiased too, because the p
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -137,10 +138,16 @@ class Reference:
         """float64[P]: logs of the normalising constants of the pairs' shares."""
         return np.log(np.exp(self.log_shares.astype(np.float64)).sum(axis=1))
 
+    def draws(self, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Assignments without end. The shares of a large corpus take longer than a draw, so they are made once."""
+        shares = np.exp(self.log_shares.astype(np.float64))
+        while True:
+            assignments = np.empty(len(self.pairs), np.int32)
+            _draw_tokens(shares, self.pairs, assignments, new_words(rng))
+            yield assignments
+
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        assignments = np.empty(len(self.pairs), np.int32)
-        _draw_tokens(np.exp(self.log_shares.astype(np.float64)), self.pairs, assignments, new_words(rng))
-        return assignments
+        return next(self.draws(rng))
 
     def log_density(self, assignments: np.ndarray) -> float:
         return float(self.log_shares[self.pairs, assignments].sum(dtype=float) - self.log_sums[self.pairs].sum())
@@ -275,9 +282,9 @@ def start(
     """
     if not reference.symmetric:
         return Path(from_assignments(corpus, topics, prior, reference.draw(rng)), reference), 0.0
-    first, inside, tries = None, 0, 0
+    first, inside, tries, draws = None, 0, 0, reference.draws(rng)
     while inside < INSIDE and tries < ALL:
-        drawn, tries = reference.draw(rng), tries + 1
+        drawn, tries = next(draws), tries + 1
         if reference.likes(drawn):
             first, inside = drawn if first is None else first, inside + 1
     if first is None:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import rhat_told
 from bayestopics.evidence.topic_prior import TopicPrior
 
 BATCHES = 20  # of each chain
@@ -172,12 +173,11 @@ def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[st
     if found.rhat is not None and found.rhat > LARGEST_RHAT:
         means = [sum(t * share for t, share in one.items()) for one in found.by_chain]
         told = ", ".join(f"{mean:.1f} from {start}" for mean, start in zip(means, starts, strict=True))
-        size = "infinite" if np.isinf(found.rhat) else f"{found.rhat:.2f}"
         said.append(
             "The chains disagree about the number of topics; until they agree, T is not known, and it can also be "
             "smaller or larger than in all of them. Use more iterations (--iterations) and a longer burn-in "
-            f"(--burn-in): their means are {told}, and R-hat of the number of topics is {size}, but converged chains "
-            f"have at most {LARGEST_RHAT}."
+            f"(--burn-in): their means are {told}, and R-hat of the number of topics is {rhat_told(found.rhat)}, but "
+            f"converged chains have at most {LARGEST_RHAT}."
         )
     elif found.total_variation is not None and found.total_variation > LARGEST_VARIATION:
         said.append(
@@ -185,7 +185,8 @@ def doubts(found: TopicLaw, prior: TopicPrior, starts: Sequence[int]) -> list[st
             f"(--iterations): the posteriors differ by {found.total_variation:.2f} in total variation (0: equal, 1: "
             "nothing in common)."
         )
-    if found.effective_sample_size is not None and found.effective_sample_size < FEWEST_DRAWS:
+    known = found.rhat is None or found.agrees
+    if known and found.effective_sample_size is not None and found.effective_sample_size < FEWEST_DRAWS:
         said.append(
             "The probabilities are rough; look at their errors. Use more iterations (--iterations): all chains "
             f"together are worth about {found.effective_sample_size:.0f} independent draws of T."

@@ -34,6 +34,7 @@ SHORT = (20, 100)  # smallest and largest number of sweeps in one part of a tria
 SHARE = 10  # between these limits, such a part takes one tenth of an estimate's steps
 NEAR = 15.0  # nats: the error of a score on whales
 TIMES = 3  # at most this many scores of one z
+TINY = 1e-4  # the error of three terms of log(1 + r) is then below 1e-16
 WEAKEST = 1.5  # the rank of the pair to merge is an exponential variable with this mean, rounded down
 
 
@@ -197,12 +198,46 @@ def merging_costs(state: State) -> np.ndarray:
         for counts, prior in ((state.document_topic, state.alpha[0]), (state.term_topic, state.eta))
     )
     counts = (state.document_topic, state.term_topic, state.topic_total)
-    tokens = (state.documents, state.terms, state.assignments)
-    return _merging_costs(*tokens, *counts, state.alpha[0], state.eta, document_table, term_table)
+    costs = _costs_of_counts(*counts, state.eta, document_table, term_table)
+    entropies = _entropies(state.documents, state.terms, state.assignments, *counts, state.alpha[0], state.eta)
+    return costs + np.triu(entropies + entropies.T)
 
 
 @kernel
-def _merging_costs(
+def _costs_of_counts(
+    document_topic: np.ndarray,
+    term_topic: np.ndarray,
+    topic_total: np.ndarray,
+    eta: float,
+    document_table: np.ndarray,
+    term_table: np.ndarray,
+) -> np.ndarray:
+    """log p(w, z) with two topics, minus log p(w, z) with the two merged. table[c] = lG(c + prior) - lG(prior), so a
+    document or a term that has only one of the two adds nothing."""
+    topics, total_eta = len(topic_total), len(term_topic) * eta
+    costs, present = np.zeros((topics, topics)), np.empty(topics, np.int64)
+    for s in range(topics):
+        for t in range(s + 1, topics):
+            cost = math.lgamma(total_eta) + math.lgamma(topic_total[s] + topic_total[t] + total_eta)
+            costs[s, t] = cost - math.lgamma(topic_total[s] + total_eta) - math.lgamma(topic_total[t] + total_eta)
+    for counts, table in ((document_topic, document_table), (term_topic, term_table)):
+        for row in range(len(counts)):
+            many = 0
+            for t in range(topics):
+                if counts[row, t] > 0:
+                    present[many] = t
+                    many += 1
+            for i in range(many):
+                s = present[i]
+                for j in range(i + 1, many):
+                    t = present[j]
+                    a, b = counts[row, s], counts[row, t]
+                    costs[s, t] += table[a] + table[b] - table[a + b]
+    return costs
+
+
+@kernel
+def _entropies(
     documents: np.ndarray,
     terms: np.ndarray,
     assignments: np.ndarray,
@@ -211,32 +246,29 @@ def _merging_costs(
     topic_total: np.ndarray,
     alpha: float,
     eta: float,
-    document_table: np.ndarray,
-    term_table: np.ndarray,
 ) -> np.ndarray:
-    """table[c] = lG(c + prior) - lG(prior)"""
+    """float64[T, T]: the entropy of the choice between s and t, summed over the tokens of s.
+
+    If t is r times as likely as s, it is log(1 + r) - r / (1 + r) log r. Most r are tiny, and logarithms are slow: so
+    log r is the sum of three that are known, and log(1 + r) a polynomial.
+    """
     topics, total_eta = len(topic_total), len(term_topic) * eta
-    costs = np.zeros((topics, topics))
-    # log p(w, z) with two topics, minus log p(w, z) with the two merged
-    for s in range(topics):
-        for t in range(s + 1, topics):
-            cost = math.lgamma(total_eta) + math.lgamma(topic_total[s] + topic_total[t] + total_eta)
-            cost -= math.lgamma(topic_total[s] + total_eta) + math.lgamma(topic_total[t] + total_eta)
-            for d in range(len(document_topic)):
-                a, b = document_topic[d, s], document_topic[d, t]
-                cost += document_table[a] + document_table[b] - document_table[a + b]
-            for v in range(len(term_topic)):
-                a, b = term_topic[v, s], term_topic[v, t]
-                cost += term_table[a] + term_table[b] - term_table[a + b]
-            costs[s, t] = cost
-    # the entropy of each token's choice between its topic and any other
+    log_term = np.log(np.arange(term_topic.max() + 1) + eta)
+    entropies, factor, log_factor = np.zeros((topics, topics)), np.empty(topics), np.empty(topics)
+    current = -1
     for i in range(len(assignments)):
         d, v, s = documents[i], terms[i], assignments[i]
+        if d != current:
+            current = d
+            for t in range(topics):
+                factor[t] = (document_topic[d, t] + alpha) / (topic_total[t] + total_eta)
+                log_factor[t] = math.log(factor[t])
         own = (document_topic[d, s] - 1 + alpha) * (term_topic[v, s] - 1 + eta) / (topic_total[s] - 1 + total_eta)
+        inverse, log_own = 1.0 / own, math.log(own)
         for t in range(topics):
             if t != s:
-                other = (document_topic[d, t] + alpha) * (term_topic[v, t] + eta) / (topic_total[t] + total_eta)
-                both = own + other
-                entropy = math.log(both) - (own * math.log(own) + other * math.log(other)) / both
-                costs[min(s, t), max(s, t)] += entropy
-    return costs
+                r = factor[t] * (term_topic[v, t] + eta) * inverse
+                log_r = log_factor[t] + log_term[term_topic[v, t]] - log_own
+                log_both = r * (1.0 - r * (0.5 - r / 3.0)) if r < TINY else math.log1p(r)
+                entropies[s, t] += log_both - r / (1.0 + r) * log_r
+    return entropies

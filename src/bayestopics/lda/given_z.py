@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bayestopics.base.jit import kernel
 from bayestopics.lda.urns import ENDS, Urns
 
 Ends = tuple[float, float]
@@ -45,10 +46,20 @@ def draw_eta(
 
 
 def _how_often(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different counts, and how often each occurs."""
-    times = np.bincount(counts.ravel())
+    """The different counts, and how often each occurs; without 0, which adds nothing to a density."""
+    times = _histogram(np.atleast_2d(counts), counts.max(initial=0))
     values = np.flatnonzero(times)
     return values, times[values]
+
+
+@kernel
+def _histogram(counts: np.ndarray, largest: int) -> np.ndarray:
+    times = np.zeros(largest + 1, np.int64)
+    for row in range(len(counts)):
+        for column in range(counts.shape[1]):
+            if counts[row, column] > 0:  # most are 0
+                times[counts[row, column]] += 1
+    return times
 
 
 def slice_step(

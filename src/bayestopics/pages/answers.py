@@ -80,9 +80,10 @@ def _found(topics: Topics, chains: int) -> list[str]:
     everywhere = sum(one["chains"] == chains for one in topics.trust.values())
     if everywhere == len(topics) > 1:
         return [f"All {everywhere} topics were found by all {chains} chains. {INDEPENDENT}"]
+    more = f", and {stable - everywhere} more by most of them" if stable > everywhere else ""
     return [
         f"{everywhere} of the {len(topics)} topics {'was' if everywhere == 1 else 'were'} found by all {chains} "
-        f"chains, and {stable - everywhere} more by most of them. {INDEPENDENT}"
+        f"chains{more}. {INDEPENDENT}"
     ]
 
 

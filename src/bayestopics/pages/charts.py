@@ -89,7 +89,9 @@ def posterior(result: SelectResult) -> Chart:
         "How many topics?",
         "Bar chart of the posterior probability of each number of topics, with its Monte Carlo interval",
         "How probable each number of topics is, given the corpus; alpha and eta are integrated out. The intervals are "
-        "two Monte Carlo standard errors on either side, and never shorter than what so few draws can tell.",
+        "two Monte Carlo standard errors on either side, and never shorter than what so few draws can tell."
+        if found.agrees or len(found.by_chain) == 1
+        else "The mean of what the chains say. They disagree, so these are not yet the probabilities of the numbers.",
         [bar],
         layout,
         ["number of topics", "probability", "known to be"],
@@ -139,12 +141,14 @@ def hyper(result: SelectResult) -> Chart:
     for side in ("xaxis", "yaxis"):
         layout[side] |= {"type": "log", "nticks": 6, "exponentformat": "none"}
     laws = {name: one for name, one in answer["hyper"].items() if one is not None}
+    known = answer["agree"] or len(answer["chains"]) == 1
+    elsewhere = "" if known else "; the chains disagree about that number, and with another one alpha and eta differ"
     return Chart(
         "hyper",
         "Which alpha and eta?",
         "Scatter chart of the draws of alpha and eta",
-        f"Draws from the posterior given {answer['topics']} topics. A small alpha means few topics in a document, a "
-        "small eta few terms in a topic. A larger dot is a draw that counts several times.",
+        f"Draws from the posterior given {answer['topics']} topics{elsewhere}. A small alpha means few topics in a "
+        "document, a small eta few terms in a topic. A larger dot is a draw that counts several times.",
         traces,
         layout,
         ["", "median", "from", "to (with probability 95 %)"],

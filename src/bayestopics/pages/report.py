@@ -151,7 +151,7 @@ def page(result: Result, corpus: Corpus) -> str:
         settings=_settings(result),
         versions=result.versions,
         notes=[visible(one) for one in corpus.notes],
-        contents=_contents(terms, documents, others, corpus),
+        contents=_contents(result.task.study, terms, documents, others, corpus),
         columns=[one["column"] for one in columns],
         slider={"value": USUAL_LAMBDA, "step": round(float(LAMBDAS[1]), 4)},
         data=without_nan(data),
@@ -205,7 +205,9 @@ def _setting(value: Any) -> str:
     return short(value if isinstance(value, str) else json.dumps(without_nan(value)), LONGEST)
 
 
-def _contents(terms: dict[str, Any], documents: dict[str, Any], others: list[str], corpus: Corpus) -> list[str]:
+def _contents(
+    command: str, terms: dict[str, Any], documents: dict[str, Any], others: list[str], corpus: Corpus
+) -> list[str]:
     """What the file holds, and what was left out so that it stays small."""
     listed = len(documents["titles"])
     texts = "beginnings of the texts" if documents["texts"] is not None else "numbers of words, but no texts"
@@ -214,7 +216,7 @@ def _contents(terms: dict[str, Any], documents: dict[str, Any], others: list[str
     if documents["left_out"]:
         said.append(
             f"Examples and search leave out {documents['left_out']:,} of the {corpus.document_count:,} documents; "
-            "topics and shares do not. `fit --out` writes all documents to documents.csv."
+            f"topics and shares do not. `{command} --out` writes all documents to documents.csv."
         )
     if (missing := corpus.term_count - len(terms["names"])) > 0:
         said.append(f"The search does not know the {missing:,} rarest of the {corpus.term_count:,} terms.")

@@ -10,7 +10,9 @@ import pandas as pd
 
 from bayestopics.base.code import code_hash
 from bayestopics.base.problems import InputError
+from bayestopics.base.wording import rhat_told
 from bayestopics.corpus.corpus import Corpus
+from bayestopics.errors.convergence import most_effective
 from bayestopics.evidence.jump import Chain, run_chains
 from bayestopics.evidence.jump_tables import batches_table, moves_table, trace_table
 from bayestopics.evidence.pmmh import Walk
@@ -76,7 +78,7 @@ def posterior_table(found: TopicLaw) -> pd.DataFrame:
 
 def numbers_of(found: TopicLaw, chains: list[Chain], kept: pd.DataFrame, moves: pd.DataFrame) -> dict[str, Any]:
     topics, log_joint = (columns(kept, name) for name in ("topics", "log_joint"))
-    rhat_log_joint = rhat_of(log_joint, weights_of(kept))
+    rhat_log_joint, effective = rhat_of(log_joint, weights_of(kept)), found.effective_sample_size
     return {
         "mode": found.mode,
         "mean": found.mean,
@@ -84,7 +86,7 @@ def numbers_of(found: TopicLaw, chains: list[Chain], kept: pd.DataFrame, moves: 
         "chains": [_chain(chain, found, topics[number], moves) for number, chain in enumerate(chains)],
         "rhat": finite(found.rhat),
         "rhat_log_joint": finite(rhat_log_joint),
-        "effective_sample_size": found.effective_sample_size,
+        "effective_sample_size": None if effective is None else min(effective, most_effective(len(kept))),
         "total_variation": found.total_variation,
         "acceptance_rate": float(moves["accepted"].mean()) if len(moves) else None,
     }
@@ -144,7 +146,7 @@ def hyper_doubts(numbers: dict[str, Any]) -> list[str]:
     far = {name: value for name, value in values.items() if value is not None and value > LARGEST_RHAT}
     if not far:
         return []
-    told = " and ".join(f"{value:.2f} for log {name}" for name, value in far.items())
+    told = " and ".join(f"{rhat_told(value)} for log {name}" for name, value in far.items())
     both, it = " and ".join(far), "them" if len(far) > 1 else "it"
     return [
         f"The chains disagree about {both}, so the ranges given for {it} may be wrong. Use more iterations "

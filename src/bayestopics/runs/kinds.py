@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from bayestopics.base.problems import InputError
-from bayestopics.base.wording import NAT, in_figure, show_warnings, visible
+from bayestopics.base.wording import NAT, in_figure, rhat_told, show_warnings, visible
 from bayestopics.runs.record import check_place, read, write
 from bayestopics.runs.result import Result, Summary
 
@@ -326,6 +326,8 @@ def _written(name: str, values: Summary) -> str:
     value, form = values[name], SHOWN.get(name, ("", ""))[1]
     if value is None or value != value:  # nan is not equal to itself
         return "unknown"
+    if name.startswith("rhat"):
+        return rhat_told(value, form)
     if name in MEAN and values[MEAN[1]] is not None and values[MEAN[1]] < SURE:
         return f"{value:.2f}" if name == MEAN[0] else f"less than {SURE}"
     if form in values:  # the name of the value's error

@@ -62,8 +62,9 @@ class SelectResult(TopicsResult, TopicPosteriorResult):
 
     def text(self) -> str:
         answer, ends = self.answer, self.interval
-        lines = [f"{self.headline}.", "", *self._topic_lines(), "", POSTERIOR]
-        lines += share_lines(self.posterior, lambda topics: f", {between(*ends[topics])}")
+        lines = [f"{self.headline}.", "", *self._topic_lines()]
+        if answer["agree"] or len(answer["chains"]) == 1:  # otherwise each chain is sure of its own T
+            lines += ["", POSTERIOR, *share_lines(self.posterior, lambda topics: f", {between(*ends[topics])}")]
         lines += ["", *(chain_line(one) for one in answer["chains"]), ""]
         if answer["agree"] or len(answer["chains"]) == 1:
             lines.append(f"given T = {answer['topics']}:")

@@ -67,14 +67,14 @@ function drawTerms() {
 const cut = (text, most) => text.length > most ? `${text.slice(0, most - 1)}…` : text;
 
 function drawMap() {
-  const topics = data.order, stable = topic => data.trust[topic]?.stable ?? true;
+  const topics = data.order, many = topics.length > 40, stable = topic => data.trust[topic]?.stable ?? true;
   const colours = topics.map(topic => topic === shown.topic ? MARKED : OWN);
   draw("chart-map", [{
     type: "scatter", mode: "markers+text", x: topics.map(t => data.map[t][0]), y: topics.map(t => data.map[t][1]),
-    text: topics.map(String), customdata: topics, textfont: { size: 12 }, hoverinfo: "text",
+    text: topics.map(t => many && t !== shown.topic ? "" : String(t)), customdata: topics, textfont: { size: 12 }, hoverinfo: "text",
     hovertext: topics.map(t => `topic ${t}: ${plain(data.names[t])}<br>${percent(data.share[t])} of the words`),
     marker: {
-      size: topics.map(t => 14 + 90 * Math.sqrt(data.share[t])), opacity: 0.75, color: colours,
+      size: topics.map(t => (many ? 6 : 14) + 90 * Math.sqrt(data.share[t])), opacity: 0.75, color: colours,
       symbol: topics.map(t => stable(t) ? "circle" : "circle-open"), line: { width: 2, color: colours },
     },
   }], { xaxis: hiddenAxis, yaxis: { ...hiddenAxis, scaleanchor: "x" }, margin: { l: 5, r: 5, t: 5, b: 5 } });
