@@ -140,7 +140,7 @@ def test_the_rating_has_the_prior_of_t() -> None:
 
 
 @pytest.mark.parametrize(
-    ("burn", "tokens", "large", "trials", "settling", "trial", "last"),
+    ("burn", "tokens", "searches", "trials", "settling", "trial", "last"),
     [
         (20_000, 50_000, True, 5000, 15_000, 500, 15_000),
         (20_000, 200_000, True, 5000, 10_000, 500, 10_000),  # with a part of the documents
@@ -153,11 +153,11 @@ def test_the_rating_has_the_prior_of_t() -> None:
     ],
 )
 def test_the_parts_of_the_burn_in(
-    burn: int, tokens: int, large: bool, trials: int, settling: int, trial: int, last: int
+    burn: int, tokens: int, searches: bool, trials: int, settling: int, trial: int, last: int
 ) -> None:
     corpus = Corpus(np.zeros(tokens, np.int32), np.zeros(tokens, np.int32), 1, ["a"])
     sampler = sampler_at(corpus, np.zeros(tokens, np.int32), TopicPrior(1, 9))
-    sampler.chain.large = large
+    sampler.chain.searches = searches
     sampler.sweeps = 1
     schedule = Schedule(corpus, sampler, burn)
     assert (schedule.trials, schedule.settling) == (trials, settling)
@@ -224,7 +224,7 @@ def test_the_chain_goes_on_from_the_best_topics(
     NOTED.clear()
     names = {name: noted(name) for name in ("halve", "dissolve", "weed")}
     with (
-        patch.multiple(burn_in, rate=rate, **names),
+        patch.multiple(burn_in, rate=rate, merge_down=lambda _: None, **names),
         patch.object(jump, "Sampler", Watched),
         patch.object(weeding, "STEPS", (20,)),
         patch.object(jump, "EVERY", 2),
@@ -251,7 +251,7 @@ def test_the_chain_goes_on_from_the_best_topics(
             again = run_chain(corpus, PRIOR, walk, 0, 0, kept, hyper=(0.01, 10.0))
             assert_array_equal(again.trace, whole.trace)
         seen.clear()
-        with patch.object(jump, "SMALL", corpus.token_count):
+        with patch.multiple(jump, SMALL=corpus.token_count, DEAR=np.inf):
             run_chain(corpus, PRIOR, walk, 0, 0, NoCheckpoint())
         assert not seen
 
@@ -271,6 +271,8 @@ def test_topics_are_better_if_several_ratings_are(ratings: list[float], better: 
     state = Best(best, 0.0, burn_in._log_joint(sampler, best))
 
     def rate(sampler: Sampler) -> float:
+        if np.array_equal(sampler.chain.assignments, best):
+            return 0.0
         assert_array_equal(sampler.chain.assignments, found)
         return ratings.pop(0)
 
@@ -281,12 +283,25 @@ def test_topics_are_better_if_several_ratings_are(ratings: list[float], better: 
     assert_array_equal(state.assignments, found if better else best)
 
 
+def test_topics_are_merged_down_to_the_best_number() -> None:
+    """From halves of the true topics the chain comes back to them; the prior may not allow so few."""
+    one = simulated()
+    z = one.truth["assignments"].astype(np.int32)
+    true = len(np.unique(z))
+    rng = np.random.default_rng(0)
+    for low in (1, true + 1):
+        sampler = sampler_at(one.corpus, z + true * rng.integers(2, size=len(z), dtype=np.int32), TopicPrior(low, 20))
+        burn_in.merge_down(sampler)
+        assert sampler.empty_last() in range(max(low, true), max(low, true) + 2)
+        check(sampler)
+
+
 @pytest.mark.parametrize("better", [True, False])
 def test_after_the_last_trial_the_chain_has_the_best_topics(better: bool) -> None:
     one = simulated()
     best, found = np.zeros(one.corpus.token_count, np.int32), one.truth["assignments"].astype(np.int32)
     sampler = sampler_at(one.corpus, found, TopicPrior(1, 9))
-    sampler.chain.large, sampler.chain.best = True, Best(best, 0.0, burn_in._log_joint(sampler, best))
+    sampler.chain.searches, sampler.chain.best = True, Best(best, 0.0, burn_in._log_joint(sampler, best))
     schedule = Schedule(one.corpus, sampler, 100)
     sampler.chain.done = schedule.last
     with patch.object(burn_in, "rate", lambda _: 100.0 if better else -100.0):

@@ -11,8 +11,10 @@ from numpy.testing import assert_array_equal
 import oracle
 from bayestopics.corpus.synthetic import simulate_lda
 from bayestopics.evidence import first_answer as module
-from bayestopics.evidence.first_answer import first_answer, merge
+from bayestopics.evidence import walk
+from bayestopics.evidence.first_answer import first_answer
 from bayestopics.evidence.topic_prior import TopicPrior
+from bayestopics.evidence.walk import merge
 from bayestopics.lda.state import Prior, State, count, from_assignments
 
 CORPUS = oracle.random_corpus(np.random.default_rng(1), tokens=60, documents=6, terms=8)
@@ -41,7 +43,7 @@ def test_the_cheapest_pairs_are_merged_and_none_twice(monkeypatch: pytest.Monkey
     z = [0, 1, 2, 3, 4] * 12
     costs = np.full((5, 5), 50.0)
     costs[1, 3], costs[3, 4], costs[0, 2] = 1.0, 2.0, 3.0  # 3 is taken when its second pair comes
-    monkeypatch.setattr(module, "merging_costs", lambda state: costs)
+    monkeypatch.setattr(walk, "merging_costs", lambda state: costs)
     merged = merge(CORPUS, state_of(z, 5), 3)
     assert merged.topics == 3
     assert_array_equal(merged.assignments, [0, 1, 0, 1, 2] * 12)

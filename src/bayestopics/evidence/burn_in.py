@@ -7,12 +7,14 @@ The posterior of a real corpus has many modes, which differ in a few topics, and
 middle of the burn-in other topics are tried, again and again, as in basin hopping (Wales & Doye 1997): some topics are
 halved at random, or dissolved in the others; the chain is warmed and cools; and it goes on from the topics before or
 after, whichever have more mass around them. The first trials halve all topics, as long as that makes them better: so a
-chain from one topic does not stick where each further topic would have to take its words from many others.
+chain from one topic does not stick where each further topic would have to take its words from many others. Before that,
+if it started with many topics, and after it, a chain merges those that are most alike, a fifth of them at a time, and
+goes on from the best number: so it does not have to lose them one by one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -21,7 +23,8 @@ import numpy as np
 from bayestopics.base.jit import kernel
 from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import weeding
-from bayestopics.evidence.walk import log_mass
+from bayestopics.evidence.scan import scan
+from bayestopics.evidence.walk import log_mass, merge
 from bayestopics.lda import single_site
 from bayestopics.lda.density import log_joint
 from bayestopics.lda.state import Prior, from_assignments
@@ -31,18 +34,24 @@ if TYPE_CHECKING:
     from bayestopics.evidence.jump import Chain, Sampler
 
 PART = 60_000  # tokens: a corpus of more than twice as many begins with a part of about this size
-SETTLE = 20  # sweeps of all documents, when they have joined
+SETTLE = 20  # sweeps after a merger, and of all documents when they have joined
 WARMEST = 0.88  # the first b of a chain that cools: 0.85, 0.88 and 0.94 were tried on whales, with little difference
 TRIAL = 500  # sweeps in which other topics are tried
 COLD = 0.2  # the share of them with b = 1
 LEAST = 6  # trials: if the burn-in is short, they are shorter
 WARM = (0.86, 0.97)  # the first b of a trial is uniform between these
 SHARES = (-0.1, -0.05, 0.0, 0.1, 0.2, 0.4)  # of the topics are halved, or, if negative, dissolved; each as often
+MERGED = 0.2  # of the topics, in one step on the way down from many topics
+HOPELESS = 200.0  # nats: if the topics have become so much worse on this way, it ends
 ENDS = 5000  # sweeps: more than this is not needed for the first and the last part of a burn-in
 SHORT = 20  # sweeps in one part of a rating
 NEAR = 20.0  # nats, about the error of one rating on whales: topics that look worse than the best ones by more are so
 TIMES = 3  # ratings are averaged before topics count as better: otherwise the luckiest rating would soon be the best
+ENOUGH = (
+    30  # ratings of the best topics, one after each trial; if alpha and eta are sampled, old ones fade from here on
+)
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
+SCANNED = 0.1  # of all sweeps of a burn-in: in each of two scans of the sizes of the soft topic, at the most
 WEEDINGS = 4  # in the last part of the burn-in, each with at most as many sweeps for topics that stay as that part has
 
 
@@ -55,6 +64,7 @@ class Best:
     log_joint: float  # of these topics, at the alpha and eta of the last one
     times: int = TIMES
     doubling: bool = True  # whether all topics were halved in each trial so far, and each was a success
+    doubled: bool = False  # whether such a trial was a success
     since: int = 0  # the iteration at which the present trial began
     warmest: float = 1.0  # the first b of this trial
 
@@ -63,10 +73,10 @@ class Schedule:
     """When the parts of a burn-in begin and end, in iterations."""
 
     def __init__(self, corpus: Corpus, sampler: Sampler, burn_in: int) -> None:
-        self.burn_in, large = burn_in, sampler.chain.large
+        self.burn_in, searches = burn_in, sampler.chain.searches
         end = min(ceil(burn_in / 4), ceil(ENDS / sampler.sweeps))
-        self.trials = end if large else burn_in // 4  # the first one begins; before, a chain from many topics cools
-        self.settling = burn_in - end if large and not _is_large(corpus) else burn_in // 2
+        self.trials = end if searches else burn_in // 4  # the first one begins; before, a chain from many topics cools
+        self.settling = burn_in - end if searches and not _is_large(corpus) else burn_in // 2
         self.trial = max(1, min(ceil(TRIAL / sampler.sweeps), (self.settling - self.trials) // LEAST))
         self.last = self.trials + (self.settling - self.trials) // self.trial * self.trial  # the end of the last trial
         self.weeding = max(1, ceil((burn_in - self.settling) / WEEDINGS))  # from one to the next
@@ -75,14 +85,16 @@ class Schedule:
 def next_phase(corpus: Corpus, sampler: Sampler, schedule: Schedule) -> Sampler:
     """What happens once, before the next iteration, in the burn-in."""
     chain, burn_in = sampler.chain, schedule.burn_in
-    if chain.large and chain.done in range(schedule.trials, min(schedule.last + 1, burn_in), schedule.trial):
+    if chain.searches and chain.done in range(schedule.trials, min(schedule.last + 1, burn_in), schedule.trial):
         next_trial(sampler, schedule)
     if chain.done == schedule.settling:
         sampler.stop_pushing()
-    if chain.large and chain.done in range(schedule.settling, burn_in, schedule.weeding):
+    if chain.searches and chain.done in range(schedule.settling, burn_in, schedule.weeding):
         weed(sampler, (burn_in - schedule.settling) * sampler.sweeps)
     if chain.done == schedule.settling and chain.part is not None:
         sampler = join(corpus, sampler)
+    if burn_in > 0 and chain.done in (schedule.settling, burn_in):
+        scan(sampler, int(SCANNED * burn_in * sampler.sweeps))
     return sampler
 
 
@@ -104,10 +116,15 @@ def next_trial(sampler: Sampler, schedule: Schedule) -> None:
     chain = sampler.chain
     if chain.best is None:
         sampler.set_topics(sampler.empty_last())
-        found = chain.assignments.copy()
-        chain.best = Best(found, _mean_rating(sampler, found), _log_joint(sampler, found))
+        if chain.cools:
+            merge_down(sampler)
+        chain.best = _best_here(sampler)
     else:
         _compare(sampler, chain.best)
+        if chain.best.doubled and not chain.best.doubling:  # the last doubling may have gone too far
+            _put(sampler, chain.best.assignments)
+            merge_down(sampler)
+            chain.best = replace(_best_here(sampler), doubling=False)
     best = chain.best
     _put(sampler, best.assignments)
     if chain.done == schedule.last:
@@ -119,28 +136,51 @@ def next_trial(sampler: Sampler, schedule: Schedule) -> None:
     (halve if share >= 0 else dissolve)(sampler, abs(share))
 
 
+def _best_here(sampler: Sampler) -> Best:
+    found = sampler.chain.assignments.copy()
+    return Best(found, _mean_rating(sampler, found), _log_joint(sampler, found))
+
+
+def merge_down(sampler: Sampler) -> None:
+    """Merge topics step by step, as far as the prior allows; the chain goes on from the best step."""
+    chain, corpus, low = sampler.chain, sampler.corpus, sampler.topic_prior.low
+    highest, found = rate(sampler), chain.assignments.copy()
+    while (used := sampler.empty_last()) > low:
+        state = from_assignments(corpus, used, Prior(sampler.alpha, sampler.eta), chain.assignments)
+        state = merge(corpus, state, max(low, used - ceil(MERGED * used)))
+        for _ in range(SETTLE):
+            single_site.sweep(state, chain.rng)
+        _put(sampler, state.assignments)
+        rating = rate(sampler)
+        if rating > highest:
+            highest, found = rating, chain.assignments.copy()
+        elif rating < highest - HOPELESS:
+            break
+    _put(sampler, found)
+
+
 def _compare(sampler: Sampler, best: Best) -> None:
     """If the present topics have more mass around them than the best ones, they are the best from now on."""
     chain, rating = sampler.chain, rate(sampler)
     found = chain.assignments.copy()
-    if chain.hyper is not None:  # alpha and eta have changed
+    if chain.hyper is not None or best.times < ENOUGH:
         _renew(sampler, best)
     if rating > best.rating - NEAR:
         rating = _mean_rating(sampler, found)
     if rating > best.rating:
         best.assignments, best.rating, best.times = found, rating, TIMES
-        best.log_joint = _log_joint(sampler, found)
+        best.log_joint, best.doubled = _log_joint(sampler, found), best.doubling
     else:
         best.doubling = False
 
 
 def _renew(sampler: Sampler, best: Best) -> None:
-    """Rate the best topics once more, at other alpha and eta. Older ratings still count: the mass around the topics has
-    changed by nearly the same factor as their density."""
+    """Rate the best topics once more: they may only have been lucky. If alpha and eta have changed, older ratings still
+    count: the mass around the topics has changed by nearly the same factor as their density."""
     now = _log_joint(sampler, best.assignments)
     before, again = best.rating + now - best.log_joint, _mean_rating(sampler, best.assignments, 1)
     best.rating, best.log_joint = (best.times * before + again) / (best.times + 1), now
-    best.times += 1
+    best.times = min(best.times + 1, ENOUGH)
 
 
 def _log_joint(sampler: Sampler, assignments: np.ndarray) -> float:

@@ -24,7 +24,7 @@ from bayestopics.corpus.corpus import Corpus
 from bayestopics.evidence import reference
 from bayestopics.evidence.jump import TRACE, Chain, Sampler
 from bayestopics.evidence.topic_prior import TopicPrior
-from bayestopics.evidence.walk import log_mass, merging_costs
+from bayestopics.evidence.walk import log_mass, merge
 from bayestopics.lda import single_site
 from bayestopics.lda.given_z import draw_alpha, draw_eta
 from bayestopics.lda.state import Prior, State, from_assignments
@@ -91,21 +91,6 @@ def rate(corpus: Corpus, state: State, topic_prior: TopicPrior, rng: np.random.G
     """The log of the mass around this z, times nu(T)."""
     prior = Prior(float(state.alpha[0]), float(state.eta))
     return log_mass(corpus, state.copy(), prior, SHORT, rng) + topic_prior.log_density(state.topics)
-
-
-def merge(corpus: Corpus, state: State, topics: int) -> State:
-    """A state with fewer topics: the pairs that cost least are merged, but no topic twice."""
-    names, free = np.arange(state.topics), np.full(state.topics, True)
-    pairs = np.transpose(np.triu_indices(state.topics, 1))
-    order = np.argsort(merging_costs(state)[tuple(pairs.T)], kind="stable")
-    left = state.topics
-    for stays, goes in pairs[order].tolist():
-        if left > topics and free[stays] and free[goes]:
-            names[goes], left = stays, left - 1
-            free[[stays, goes]] = False
-    numbers = np.unique(names, return_inverse=True)[1]
-    prior = Prior(float(state.alpha[0]), float(state.eta))
-    return from_assignments(corpus, left, prior, numbers[state.assignments].astype(np.int32))
 
 
 def _short_chain(

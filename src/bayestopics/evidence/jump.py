@@ -20,10 +20,11 @@ The burn-in (`burn_in`) only decides where that chain begins, and has three part
 1. In the first quarter, or less, a chain that starts with several topics is warm and cools slowly: it samples
    p(z) p(w | z)^b, where b rises to 1. In the warmth, topics that are not needed dissolve. alpha and eta keep their
    start meanwhile, because random topics look as if alpha were infinite.
-2. Then, on all but small corpora and unless the chain starts from topics that were found, it tries other topics and
-   goes on from the best ones. Up to here a chain is also pushed on from T and sizes at which it stays (Wang & Landau
-   2001).
-3. In the last quarter, or less, superfluous topics are taken out now and then (`weeding`).
+2. Then, on larger corpora or if an empty topic is dear, and unless the chain starts from topics that were found, it
+   tries other topics and goes on from the best ones. Up to here a chain is also pushed on from T and sizes at which it
+   stays (Wang & Landau 2001).
+3. In the last quarter, or less, superfluous topics are taken out now and then (`weeding`), and the soft topic is led
+   through all sizes to learn its weights (`scan`).
 
 A large corpus has only a part of its documents in the first half, because topics of many tokens shrink and grow slowly;
 then the other documents join, and the third part begins.
@@ -67,8 +68,10 @@ TOKENS, SWEEPS = 10_000, 10  # on small corpora an iteration has several sweeps:
 GAIN, STEADY = 0.05, 2000
 DEEPEST = 30.0  # nats: by how much a T can be lowered; but by no more than the penalty of an empty topic
 NEGLIGIBLE = 40.0 + DEEPEST  # nats: values of T that are less likely than the best one by more are not drawn
-# tokens: up to here the weights of the soft topic have levels of alpha, and no other topics are tried, nor any weeded
-SMALL = 10_000
+SMALL = 10_000  # tokens: up to here the weights of the soft topic have levels of alpha, if alpha is sampled
+# Topics come and go slowly on larger corpora, and where the last of TEN topics costs more than so many nats when it is
+# empty. There a chain searches.
+DEAR, TEN = 20.0, 10
 ROOM = 8  # columns of counts beyond the topics, so that arrays are not made anew for each new topic
 TRACE = ("topics", "occupied", "soft_size", "log_weight", "log_joint", "mean_topics", "alpha", "eta")
 MOVES = ("iteration", "split", "tokens", "log_work", "log_ratio", "accepted")
@@ -103,7 +106,7 @@ class Chain:
     drawn: np.ndarray | None = None  # int32[N]: the assignments of one of them, drawn by their weights
     done: int = 0
     cools: bool = False  # whether it begins warm
-    large: bool = False  # whether it tries other topics, and is weeded
+    searches: bool = False  # whether it tries other topics in the burn-in, and is weeded
     best: Best | None = None  # while it tries others
     part: np.ndarray | None = None  # the numbers of the tokens that it has, if not all
     hyper: tuple[float, float] | None = None  # alpha and eta, if they are sampled
@@ -171,11 +174,14 @@ class Sampler:
     # -- 1. the sweep ------------------------------------------------------------------------------------
 
     def _sweep(self, learning: bool) -> None:
+        self.sweep_with(self._bias(self.chain.topics).tilt_used, learning)
+
+    def sweep_with(self, tilt: np.ndarray, learning: bool = True) -> None:
+        """A sweep with these weights of the sizes of the soft topic, each over that of the size before it."""
         chain, soft_topic = self.chain, self.soft_topic
         documents, terms, assignments = unsigned(self.corpus.documents, self.corpus.terms, chain.assignments)
-        rates, bias = soft_topic.rates_of(chain.topics), self._bias(chain.topics)
         counts = (chain.topics, *self.counts, self.alpha, self.eta, assignments)
-        soft = (chain.soft, bias.tilt_used, soft_topic.bins, rates, learning)
+        soft = (chain.soft, tilt, soft_topic.bins, soft_topic.rates_of(chain.topics), learning)
         table = (np.arange(self._largest + 1) + self.eta) ** self.b
         powers = np.empty((self.corpus.term_count, chain.topics))
         soft_sweep(documents, terms, *counts, *soft, self.b, table, powers, new_words(chain.rng))
@@ -457,12 +463,14 @@ def _new_chain(
     """A chain from random topics, or from those that were found."""
     rng, start = generator(seed, f"jump/chain-{number}"), walk.starts[number]
     part = draw_part(corpus, rng) if found is None and walk.burn_in > 1 else None
-    large, corpus = corpus.token_count > SMALL and found is None, part_of(corpus, part)
+    normaliser = Normaliser(corpus.document_lengths, float(prior.alpha))  # type: ignore[arg-type]
+    searches = corpus.token_count > SMALL or normaliser(TEN - 1) - normaliser(TEN) > DEAR
+    corpus = part_of(corpus, part)
     assignments = rng.integers(start, size=corpus.token_count, dtype=np.int32) if found is None else found.copy()
     trace = np.full((walk.burn_in + walk.iterations, len(TRACE)), np.nan)
     batches: list[dict[int, float]] = [{} for _ in range(BATCHES)]
     chain = Chain(number, start, rng, assignments, start, 0, {}, {}, trace, batches, part=part)
-    chain.cools, chain.large = start > 1 and found is None, large
+    chain.cools, chain.searches = start > 1 and found is None, searches and found is None
     return chain
 
 

@@ -187,6 +187,21 @@ def log_mass(corpus: Corpus, state: State, prior: Prior, short: int, rng: np.ran
     return _Trials(corpus, prior, short, rng).score(state)
 
 
+def merge(corpus: Corpus, state: State, topics: int) -> State:
+    """A state with fewer topics: the pairs that cost least are merged, but no topic twice."""
+    names, free = np.arange(state.topics), np.full(state.topics, True)
+    pairs = np.transpose(np.triu_indices(state.topics, 1))
+    order = np.argsort(merging_costs(state)[tuple(pairs.T)], kind="stable")
+    left = state.topics
+    for stays, goes in pairs[order].tolist():
+        if left > topics and free[stays] and free[goes]:
+            names[goes], left = stays, left - 1
+            free[[stays, goes]] = False
+    numbers = np.unique(names, return_inverse=True)[1]
+    prior = Prior(float(state.alpha[0]), float(state.eta))
+    return from_assignments(corpus, left, prior, numbers[state.assignments].astype(np.int32))
+
+
 def merging_costs(state: State) -> np.ndarray:
     """float64[T, T]: for each pair of topics, approximately the log of how much more mass there is with two topics than
     with the two merged: log p(w, z), plus the entropy of the tokens' choice between the two, minus log p(w, z) merged.
