@@ -93,7 +93,7 @@ def next_phase(corpus: Corpus, sampler: Sampler, schedule: Schedule) -> Sampler:
         weed(sampler, (burn_in - schedule.settling) * sampler.sweeps)
     if chain.done == schedule.settling and chain.part is not None:
         sampler = join(corpus, sampler)
-    if burn_in > 0 and chain.done in (schedule.settling, burn_in):
+    if chain.searches and burn_in > 0 and chain.done in (schedule.settling, burn_in):
         scan(sampler, int(SCANNED * burn_in * sampler.sweeps))
     return sampler
 

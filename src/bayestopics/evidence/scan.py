@@ -23,22 +23,19 @@ WIDTH, NARROWEST = 0.35, 0.4  # w is this part of sqrt(m), tokens: narrow enough
 
 
 def scan(sampler: Sampler, most: int) -> None:
-    """Lead the smallest topic away and back, then a new one there and back, in about `most` sweeps at the most."""
+    """Lead a new topic there and back, in about `most` sweeps at the most."""
     chain = sampler.chain
     used = sampler.empty_last()
     before, topics, soft = chain.assignments.copy(), chain.topics, chain.soft
-    for many in (used, used + 1):
-        sampler.set_topics(many)
-        chain.soft = int(np.argmin(sampler.sizes))
-        sizes = sampler.soft_topic.bin_edges(many)
-        each = min(SWEEPS, most // (4 * len(sizes)))
-        up = np.interp(np.arange(each * (len(sizes) - 1)) / max(each, 1), np.arange(len(sizes)), sizes)
-        for centre in np.concatenate([up[::-1], up] if many == used else [up, up[::-1]]):
-            if many > 1:
-                sampler.sweep_with(umbrella(centre, 2 * int(sizes[-1])))
-        chain.assignments = before.copy()
+    sampler.set_topics(used + 1)
+    chain.soft = chain.topics - 1
+    sizes = sampler.soft_topic.bin_edges(chain.topics)
+    each = min(SWEEPS, most // (2 * len(sizes)))
+    centres = np.interp(np.arange(each * (len(sizes) - 1)) / max(each, 1), np.arange(len(sizes)), sizes)
+    for centre in [*centres, *centres[::-1]]:
+        sampler.sweep_with(umbrella(centre, 2 * int(sizes[-1])))
     sampler.soft_topic.renew()
-    chain.soft = soft
+    chain.assignments, chain.soft = before, soft
     sampler.set_topics(topics)
 
 

@@ -33,7 +33,7 @@ SHARE = 0.5  # ... or from this share of the mean size of a topic
 FIRST = 5.0  # tokens: before any rate is known, omega falls with log(1 + s / FIRST)
 FLAT = 4.0  # tokens: sizes are to be visited with density 1 / sqrt(s + FLAT), because large topics change faster
 TRUSTED = 0.5  # in sweeps: with this many visits, rates count as much as the first guess
-NEAR = 3  # where the rates of T are not known, those of T +- 1, 2, 3 are a better guess than the first one
+NEAR, FADE = 3, 0.25  # rates of T +- 1, 2, 3 count FADE, FADE^2, FADE^3
 STEEPEST = 300.0  # nats: the largest step of omega from one size to the next, so that its exp is a number
 FORGET = 0.999  # per sweep, so that rates from the beginning fade
 REMEMBER = 0.99  # per draw of alpha
@@ -157,7 +157,8 @@ class SoftTopic:
     def _make(self, topics: int) -> Bias:
         penalty, edges = self.penalty(topics), self.bin_edges(topics)
         guess = penalty * np.diff(np.log1p(edges / FIRST)) / np.log1p(edges[-1] / FIRST)
-        log_share = np.concatenate([[0.0], np.cumsum(self._rises(topics, edges, guess))])
+        force, trust = self._force(topics, len(edges) - 1)
+        log_share = np.concatenate([[0.0], np.cumsum((1 - trust) * guess + trust * force * np.diff(edges))])
         sizes = np.arange(edges[-1] + 1)
         most_likely = np.maximum.accumulate(log_share[::-1])[::-1]  # of the sizes from this one on
         omega = np.interp(sizes, edges, most_likely - log_share)
@@ -168,20 +169,17 @@ class SoftTopic:
         steps = np.clip(np.diff(omega), -STEEPEST, STEEPEST)
         return Bias(np.append(-np.cumsum(steps[::-1])[::-1], 0.0), np.exp(steps))
 
-    def _rises(self, topics: int, edges: np.ndarray, rises: np.ndarray) -> np.ndarray:
-        """By how much log p(s) rises in each bin, without the bias. The first guess gives way to what is known of
-        T +- 3, then of T +- 2, of T +- 1 and at last of T itself, each as far as it can be trusted."""
-        for distance in range(NEAR, -1, -1):
-            near = [self.used[t][: len(rises), :LOWERED] for t in self.used if abs(t - topics) == distance]
-            rates = sum(near, np.zeros((len(rises), 3)))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                force = np.log(rates[:, IN] / rates[:, OUT])
-                # from 0 to 1: no token can leave an empty topic
-                force[0] = np.log(rates[0, IN] / rates[0, VISITS]) - np.log(rates[1, OUT] / rates[1, VISITS])
-            known = np.isfinite(force)
-            trust = np.where(known, rates[:, VISITS] / (rates[:, VISITS] + TRUSTED * self.tokens), 0.0)
-            rises = (1 - trust) * rises + trust * np.where(known, force, 0.0) * np.diff(edges)
-        return rises
+    def _force(self, topics: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """d log p(s) / ds in each bin, without the bias, and how far it is to be trusted, from 0 to 1."""
+        near = [t for t in range(topics - NEAR, topics + NEAR + 1) if t in self.used]
+        rates = sum((FADE ** abs(t - topics) * self.used[t][:last, :LOWERED] for t in near), np.zeros((last, 3)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            force = np.log(rates[:, IN] / rates[:, OUT])
+            # from 0 to 1: no token can leave an empty topic
+            force[0] = np.log(rates[0, IN] / rates[0, VISITS]) - np.log(rates[1, OUT] / rates[1, VISITS])
+        known = np.isfinite(force)
+        trust = np.where(known, rates[:, VISITS] / (rates[:, VISITS] + TRUSTED * self.tokens), 0.0)
+        return np.where(known, force, 0.0), trust
 
 
 def level_of(alpha: float) -> int:
