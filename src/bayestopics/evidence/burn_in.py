@@ -47,9 +47,9 @@ ENDS = 5000  # sweeps: more than this is not needed for the first and the last p
 SHORT = 20  # sweeps in one part of a rating
 NEAR = 20.0  # nats, about the error of one rating on whales: topics that look worse than the best ones by more are so
 TIMES = 3  # ratings are averaged before topics count as better: otherwise the luckiest rating would soon be the best
-ENOUGH = (
-    30  # ratings of the best topics, one after each trial; if alpha and eta are sampled, old ones fade from here on
-)
+# The best topics are rated again after each trial, until they have so many ratings; if alpha and eta are sampled, the
+# old ones fade from here on.
+ENOUGH = 30
 WEEDED = 0.5  # of the mean size: larger topics are not superfluous
 SCANNED = 0.1  # of all sweeps of a burn-in: in each of two scans of the sizes of the soft topic, at the most
 WEEDINGS = 4  # in the last part of the burn-in, each with at most as many sweeps for topics that stay as that part has
